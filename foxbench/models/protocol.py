@@ -1,0 +1,40 @@
+"""The small protocol behind which every model stands.
+
+Knows no torch: a config is checked against the data before torch is imported and before
+anything is allocated.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+from foxbench.models.data import MarketData
+
+
+class Config(Protocol):
+    """A frozen dataclass of one model's settings."""
+
+    seed: int
+
+    def check(self, data: MarketData) -> None:
+        """Raise :class:`foxbench.errors.ConfigError` listing every mismatch with the data."""
+
+
+@runtime_checkable
+class Trainer(Protocol):
+    """A model with its optimizer and data; built as ``TrainerClass(data, config, device)``."""
+
+    def step(self) -> float:
+        """Do one training step (its boundary is each model's own) and return the loss."""
+
+    def bytes(self) -> dict[str, int]:
+        """Bytes by component: ``params``, ``grads``, ``optimizer``, ``buffers``, ``data``."""
+
+    def evaluate(self) -> dict[str, float]:
+        """Score the model without training it; keys are metric names, one of them ``loss``."""
+
+    def infer(self) -> Any:
+        """One inference call of the size a live bot makes (a batch of 1, or one window)."""
+
+    def steps_per_epoch(self) -> int:
+        """Steps that pass over the series about once."""
