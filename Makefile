@@ -75,7 +75,7 @@ machine: $(STAMPS)/site
 site: machine
 	@echo "==> measuring $(COMMITS) in asv's own environment (the first run installs torch there)"
 	@asv run '$(COMMITS)' --machine '$(MACHINE)' --skip-existing-successful --show-stderr \
-	    --record-samples --verbose-progress=0 $(ASV_FLAGS)
+	    --record-samples --no-pull $(ASV_FLAGS)
 	@echo "==> publishing"
 	@asv publish --no-pull
 	@foxbench site summary .asv/html
