@@ -1,0 +1,1 @@
+"""The ``foxbench`` command: one file a subcommand, each thin."""

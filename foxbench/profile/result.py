@@ -1,0 +1,304 @@
+"""What one profile run measured: frozen, in bytes and nanoseconds, stored as JSON.
+
+A value that was not measured is ``None`` (``null``), never 0.  Only a profile whose status is
+``ok`` has headline figures: one that failed keeps its finished phases and steps, and
+``seen_peak_bytes``, which is a lower bound of the peak it would have had.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from foxbench.errors import DataError, EnvironmentFault
+
+#: Bumped whenever a key changes its name or meaning.
+SCHEMA_VERSION = 1
+
+STATUSES = ("ok", "failed", "oom", "timeout", "not_measured")
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One finished phase; see :class:`foxbench.sampler.result.Interval` for the terms.
+
+    Attributes
+    ----------
+    name : str
+        ``import``, ``load``, ``features``, ``build``, ``first_step``, ``step`` or ``eval``.
+    begin_ns : int
+        Since the measurement began.
+    wall_ns, user_ns, system_ns : int
+    rss_begin_bytes, rss_end_bytes : int
+    peak_bytes : int
+        Absolute.
+    peak_err_bytes : int or None
+        How far the true peak may lie above; None when ``peak_kind`` is ``sampled``.
+    peak_kind : str
+        ``hwm`` or ``sampled``.
+    step_peak_bytes : int
+        The peak above ``rss_begin_bytes``.
+    minor_faults, major_faults : int
+    voluntary_ctxt_switches, involuntary_ctxt_switches : int
+    """
+
+    name: str
+    begin_ns: int
+    wall_ns: int
+    user_ns: int
+    system_ns: int
+    rss_begin_bytes: int
+    rss_end_bytes: int
+    peak_bytes: int
+    peak_err_bytes: int | None
+    peak_kind: str
+    step_peak_bytes: int
+    minor_faults: int
+    major_faults: int
+    voluntary_ctxt_switches: int
+    involuntary_ctxt_switches: int
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The training steps, the first one (warm-up) left out of every statistic.
+
+    Attributes
+    ----------
+    n_warm : int
+        Warm steps that finished.
+    n_total_asked : int
+        Steps the run was to make, the first included.
+    epochs_asked : int
+    per_epoch : int
+        Steps made per epoch.
+    per_full_epoch : int or None
+        Steps that pass over the data once; None where the trainer does not say.
+    bounded : bool
+        Whether ``per_epoch`` is below ``per_full_epoch``: the epochs were cut short.
+    median_peak_bytes, max_peak_bytes : int or None
+        Of the step peaks, each above the RSS at its own step's begin.
+    max_peak_step : int or None
+        Which step had the largest, counted from 1 (the first step of the run).
+    median_wall_ns, median_cpu_ns : int or None
+    """
+
+    n_warm: int
+    n_total_asked: int
+    epochs_asked: int
+    per_epoch: int
+    per_full_epoch: int | None
+    bounded: bool
+    median_peak_bytes: int | None
+    max_peak_bytes: int | None
+    max_peak_step: int | None
+    median_wall_ns: int | None
+    median_cpu_ns: int | None
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Training losses; one that is not finite is stored as None."""
+
+    first: float | None
+    last: float | None
+    epoch_means: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a run has no headline figures.
+
+    Attributes
+    ----------
+    kind : str
+        The exception's type, or ``signal``, ``timeout``, ``exit``.
+    message : str
+    phase : str or None
+        The phase that was running.
+    step : int or None
+        The step that was running, counted from 1.
+    traceback : str or None
+    """
+
+    kind: str
+    message: str
+    phase: str | None
+    step: int | None
+    traceback: str | None
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """The instrument and the machine: results with different ones may not compare."""
+
+    foxbench: str
+    measurement_version: int
+    python: str
+    torch: str | None
+    numpy: str | None
+    kernel: str
+    page_bytes: int
+    n_cpus: int
+    quiet_allocator: bool
+    threads: int
+    hz: float
+    hwm_reset_works: bool
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Everything measured of one training run.
+
+    Attributes
+    ----------
+    schema_version : int
+    status : str
+        One of ``STATUSES``; only ``ok`` can pass a budget.
+    model : str
+        A registered name or ``module:Class``.
+    config : dict or None
+        Every setting in force; None for a trainer without a config.
+    file : str
+        Absolute path of the bars.
+    more_files : tuple of str
+        Further instruments.
+    n_bars : dict of str to int, or None
+        Rows trained on by instrument, the features' warm-up left out.
+    started_at : str
+        UTC, ISO 8601.
+    peak_bytes : int or None
+        Absolute peak of the whole run; ``peak_err_bytes`` and ``peak_kind`` belong to it.
+    step_peak_bytes : int or None
+        Median over the warm steps.
+    first_step_peak_bytes : int or None
+        The first step allocates gradients and optimizer state.
+    seen_peak_bytes : int or None
+        Largest resident size seen, of a failed run too: a lower bound.
+    component_bytes : dict of str to int, or None
+        The trainer's own account (parameters, gradients, optimizer, buffers, data) after training.
+    evaluation : dict of str to float, or None
+    exit_code : int
+        Of the training process; 128 + N when signal N ended it.
+    """
+
+    schema_version: int
+    status: str
+    model: str
+    config: dict[str, Any] | None
+    file: str
+    more_files: tuple[str, ...]
+    n_bars: dict[str, int] | None
+    started_at: str
+    peak_bytes: int | None
+    peak_err_bytes: int | None
+    peak_kind: str | None
+    step_peak_bytes: int | None
+    first_step_peak_bytes: int | None
+    seen_peak_bytes: int | None
+    phases: tuple[Phase, ...]
+    steps: Steps | None
+    losses: Losses | None
+    component_bytes: dict[str, int] | None
+    evaluation: dict[str, float | None] | None
+    exit_code: int
+    error: Failure | None
+    warnings: tuple[str, ...]
+    provenance: Provenance | None
+
+
+def encode(profile: Profile) -> bytes:
+    """Indented JSON, a line feed at its end."""
+    return msgspec.json.format(msgspec.json.encode(profile), indent=2) + b"\n"
+
+
+def write(profile: Profile, path: Path) -> None:
+    """Write the profile through a temporary file beside it, so that no reader sees half of it.
+
+    Raises
+    ------
+    EnvironmentFault
+        The folder cannot be written to.
+    """
+    write_atomically(path, encode(profile))
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Replace ``path`` in one move; :class:`EnvironmentFault` where the folder refuses."""
+    temporary = None
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        # mkstemp makes the file private; give it the permissions an ordinary open would.
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, path)
+    except OSError as error:
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
+        raise EnvironmentFault(
+            f"cannot write {path}: {error.strerror}", "name a folder you may write to"
+        ) from error
+
+
+def read(path: str | os.PathLike[str]) -> Profile:
+    """Read a profile that :func:`write` wrote.
+
+    Raises
+    ------
+    DataError
+        The file is missing, is no profile, has an unknown key or another schema version.
+    """
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise DataError(
+            f"cannot read profile {path}: {error.strerror}",
+            "name the profile.json of a `foxbench profile` run",
+        ) from error
+    remedy = "make it again with `foxbench profile`"
+    try:
+        raw = msgspec.json.decode(content)
+        version = raw.get("schema_version") if isinstance(raw, dict) else None
+        if version != SCHEMA_VERSION:
+            raise DataError(
+                f"{path}: schema_version is {version!r}, this foxbench reads {SCHEMA_VERSION}",
+                remedy,
+            )
+        profile = msgspec.convert(raw, Profile)
+    except msgspec.MsgspecError as error:
+        raise DataError(f"{path}: not a profile: {error}", remedy) from error
+    unknown = _unknown_keys(raw, msgspec.to_builtins(profile))
+    if unknown:
+        raise DataError(f"{path}: unknown key {', '.join(unknown)}", remedy)
+    if profile.status not in STATUSES:
+        raise DataError(f"{path}: unknown status {profile.status!r}", remedy)
+    return profile
+
+
+def _unknown_keys(raw: Any, known: Any, where: str = "") -> list[str]:
+    """Keys of ``raw`` that decoding dropped: msgspec ignores them in dataclasses."""
+    if isinstance(raw, dict) and isinstance(known, dict):
+        found: list[str] = []
+        for key, value in raw.items():
+            if key in known:
+                found += _unknown_keys(value, known[key], f"{where}{key}.")
+            else:
+                found.append(f"{where}{key}")
+        return found
+    if isinstance(raw, list) and isinstance(known, list | tuple):
+        return [
+            key
+            for i, (r, k) in enumerate(zip(raw, known, strict=True))
+            for key in _unknown_keys(r, k, f"{where[:-1]}[{i}].")
+        ]
+    return []
