@@ -10,7 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+#: One bar in so many, the last ones, is held out for ``Trainer.evaluate``.
+HELD_OUT = 5
+
 STATIC_NAMES = ("tick_bp", "log_mean_volume", "sigma_day", "asset_class", "session_length")
+
+
+def train_bars(n_bars: int) -> int:
+    """Bars that are trained on, from the first; the last fifth of ``n_bars`` is held out."""
+    return n_bars - n_bars // HELD_OUT
 
 
 @dataclass(frozen=True)
@@ -39,10 +47,12 @@ class Series:
 
     @property
     def n_bars(self) -> int:
+        """Rows of ``features``."""
         return int(self.features.shape[0])
 
     @property
     def n_features(self) -> int:
+        """Columns of ``features``."""
         return int(self.features.shape[1])
 
 
@@ -54,4 +64,5 @@ class MarketData:
 
     @property
     def first(self) -> Series:
+        """The series a single-series model trains on."""
         return self.series[0]

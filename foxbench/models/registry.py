@@ -76,9 +76,7 @@ def config(name: str, **settings: Any) -> Config:
     return cast(Config, cls(**settings))
 
 
-def build(
-    name: str, data: MarketData, cfg: Config | None = None, device: str = "cpu"
-) -> Trainer:
+def build(name: str, data: MarketData, cfg: Config | None = None, device: str = "cpu") -> Trainer:
     """Check the config against the data, then import torch and build the trainer."""
     cfg = config(name) if cfg is None else cfg
     cfg.check(data)
