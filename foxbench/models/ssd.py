@@ -42,6 +42,11 @@ class _Blocks:
     carry: Tensor  # (b,h,k,k) what of chunk j's state enters chunk i, 0 unless j < i
 
 
+def _cut(x: Tensor, chunk: int) -> Tensor:
+    """(b,l,...) -> (b,k,q,...), a view."""
+    return x.view(x.shape[0], -1, chunk, *x.shape[2:])
+
+
 def _by_head(x: Tensor) -> Tensor:
     """(b,k,q,h,p) -> contiguous (b,k,h,q,p)."""
     return x.transpose(2, 3).contiguous()
@@ -97,9 +102,8 @@ def ssd_forward(x: Tensor, log_decay: Tensor, b: Tensor, c: Tensor, chunk: int) 
     chunk : int
         Q; divides l.
     """
-    cut = (-1, chunk)
-    xc, bc, cc = x.unflatten(1, cut), b.unflatten(1, cut), c.unflatten(1, cut)
-    blocks = _blocks(xc, log_decay.unflatten(1, cut), bc, cc)
+    xc, bc, cc = _cut(x, chunk), _cut(b, chunk), _cut(c, chunk)
+    blocks = _blocks(xc, _cut(log_decay, chunk), bc, cc)
     within = (blocks.decay * blocks.g) @ blocks.xh  # (b,k,h,q,p)
     entering = _entering_states(xc, bc, blocks)
     y = (cc @ entering.mT).view_as(xc).mul_(blocks.from_start)
@@ -113,10 +117,9 @@ def ssd_backward(
 
     ``y`` is :func:`ssd_forward`'s result and ``dy`` its gradient, both (b,l,h,p).
     """
-    cut = (-1, chunk)
-    xc, bc, cc = x.unflatten(1, cut), b.unflatten(1, cut), c.unflatten(1, cut)
-    dyc = dy.unflatten(1, cut)
-    blocks = _blocks(xc, log_decay.unflatten(1, cut), bc, cc)
+    xc, bc, cc = _cut(x, chunk), _cut(b, chunk), _cut(c, chunk)
+    dyc = _cut(dy, chunk)
+    blocks = _blocks(xc, _cut(log_decay, chunk), bc, cc)
     # 1. inside the chunks
     dyh = _by_head(dyc)
     within = (blocks.decay * blocks.g).mT @ dyh  # (b,k,h,q,p), part of dx
@@ -149,7 +152,8 @@ class _Ssd(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        return *ssd_backward(grads[0], *ctx.saved_tensors, ctx.chunk), None
+        y, x, log_decay, b, c = ctx.saved_tensors
+        return *ssd_backward(grads[0], y, x, log_decay, b, c, ctx.chunk), None
 
 
 def ssd(x: Tensor, log_decay: Tensor, b: Tensor, c: Tensor, chunk: int) -> Tensor:
