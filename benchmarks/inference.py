@@ -3,7 +3,7 @@
 from .common import TrainerSuite
 
 
-class InferenceStep(TrainerSuite):
+class _InferenceStep(TrainerSuite):
     """Inference of the trainer named by ``model``."""
 
     def step(self) -> object:
@@ -11,25 +11,25 @@ class InferenceStep(TrainerSuite):
         return self.trainer.infer()
 
 
-class Dqn(InferenceStep):
+class Dqn(_InferenceStep):
     """Deep Q-network: the greedy action of one bar."""
 
     model = "dqn"
 
 
-class Ppo(InferenceStep):
+class Ppo(_InferenceStep):
     """Proximal policy optimization: the action of one bar."""
 
     model = "ppo"
 
 
-class Mamba2(InferenceStep):
+class Mamba2(_InferenceStep):
     """MAMBA-2: the forecast of one window."""
 
     model = "mamba2"
 
 
-class Tft(InferenceStep):
+class Tft(_InferenceStep):
     """Temporal fusion transformer: the quantiles of one window."""
 
     model = "tft"

@@ -3,33 +3,33 @@
 from .common import TrainerSuite
 
 
-class TrainingStep(TrainerSuite):
-    """Step of the trainer named by ``model``; abstract here, one class a model below."""
+class _TrainingStep(TrainerSuite):
+    """Step of the trainer named by ``model``."""
 
     def step(self) -> float:
         """Train one step."""
         return self.trainer.step()
 
 
-class Dqn(TrainingStep):
+class Dqn(_TrainingStep):
     """Deep Q-network: one gradient step and one environment transition."""
 
     model = "dqn"
 
 
-class Ppo(TrainingStep):
+class Ppo(_TrainingStep):
     """Proximal policy optimization: one iteration (rollout, GAE, 10 epochs)."""
 
     model = "ppo"
 
 
-class Mamba2(TrainingStep):
+class Mamba2(_TrainingStep):
     """MAMBA-2: 16 windows of 256 bars, in micro-batches."""
 
     model = "mamba2"
 
 
-class Tft(TrainingStep):
+class Tft(_TrainingStep):
     """Temporal fusion transformer: 64 windows from four roots, in micro-batches."""
 
     model = "tft"
