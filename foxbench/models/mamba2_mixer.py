@@ -105,7 +105,7 @@ class _Mixer(torch.autograd.Function):
         z, u, dt_raw = torch.split(projected, [inner, inner + 2 * n_state, heads], -1)
         s = functional.silu(_causal_conv(u, conv_weight, conv_bias), inplace=True)
         x, b, c = torch.split(s, [inner, n_state, n_state], -1)
-        x = x.unflatten(-1, (heads, -1))  # (b,l,h,p)
+        x = x.view(*x.shape[:2], heads, -1)  # (b,l,h,p)
         dt = functional.softplus(dt_raw + dt_bias)  # (b,l,h)
         y = ssd_forward(x * dt.unsqueeze(-1), -dt * a_log.exp(), b, c, chunk)
         ctx.save_for_backward(
@@ -126,7 +126,7 @@ class _Mixer(torch.autograd.Function):
         v = _causal_conv(u, conv_weight, conv_bias)
         s = functional.silu(v)
         x, b, c = torch.split(s, [inner, n_state, n_state], -1)
-        x = x.unflatten(-1, (heads, -1))
+        x = x.view(*x.shape[:2], heads, -1)
         dt = functional.softplus(dt_raw + dt_bias)
         # 2. norm and gate
         with_skip = torch.addcmul(y, x, skip.unsqueeze(-1)).flatten(2)
@@ -151,7 +151,7 @@ class _Mixer(torch.autograd.Function):
         d_skip = (dy * x).sum((0, 1, 3))
         d_a_log = (d_log_decay * dt).sum((0, 1)).mul_(a)
         d_dt = torch.addcmul((dxdt * x).sum(-1), d_log_decay, a)
-        dx.unflatten(-1, (heads, -1)).copy_(
+        dx.view(*x.shape[:2], heads, -1).copy_(
             dxdt.mul_(dt.unsqueeze(-1)).addcmul_(dy, skip.unsqueeze(-1))
         )
         del dxdt, dy, d_gated, s, x, b, c, d_b, d_c
