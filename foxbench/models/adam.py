@@ -119,4 +119,5 @@ class Adam:
 def global_norm(tensors: Sequence[Tensor]) -> Tensor:
     """Euclidean norm of all ``tensors`` as if they were one vector; a scalar tensor."""
     norm = torch.linalg.vector_norm
-    return norm(torch.stack([norm(t) for t in tensors]))
+    whole: Tensor = norm(torch.stack([norm(t) for t in tensors]))
+    return whole

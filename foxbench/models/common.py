@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Iterable
 
@@ -98,8 +99,8 @@ def scale_returns(returns: NDArray[np.float32], n_train: int) -> NDArray[np.floa
     if not np.isfinite(sd):
         raise DataError("the training bars' returns hold a value that is not a number")
     # A market that never moves has nothing to scale.
-    scaled = returns * np.float32(1 / sd if sd > 0 else 1.0)
-    return np.clip(scaled, -CLIP, CLIP).astype(np.float32, copy=False)
+    scaled: NDArray[np.float32] = returns * np.float32(1 / sd if sd > 0 else 1.0)
+    return scaled.clip(-CLIP, CLIP, out=scaled)
 
 
 def seeded(seed: int) -> np.random.Generator:
@@ -116,7 +117,7 @@ def mlp(sizes: Iterable[int], activation: type[nn.Module]) -> nn.Sequential:
     """Linear layers of the given widths with ``activation`` between them."""
     widths = list(sizes)
     layers: list[nn.Module] = []
-    for n_in, n_out in zip(widths[:-1], widths[1:], strict=True):
+    for n_in, n_out in itertools.pairwise(widths):
         layers += [nn.Linear(n_in, n_out), activation()]
     return nn.Sequential(*layers[:-1])
 
