@@ -1,0 +1,55 @@
+"""The environment of the training process: one thread, a known allocator, nothing inherited
+that would change the figures.
+"""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+from collections.abc import Mapping
+from pathlib import Path
+
+import foxbench
+from foxbench.sampler.allocator import QUIET_ENV
+
+#: Variables that change how much memory a Python process uses, or that trace it.
+_DROPPED = (
+    "GLIBC_TUNABLES",
+    "PYTHONMALLOC",
+    "PYTHONMALLOCSTATS",
+    "PYTHONTRACEMALLOC",
+    "PYTHONDEVMODE",
+    "PYTHONFAULTHANDLER",
+    "PYTHONSTARTUP",
+)
+
+#: Every library that starts a pool of threads of its own.
+_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+
+
+def child_environment(
+    quiet_allocator: bool, threads: int, base: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Environment variables for a measured process.
+
+    Parameters
+    ----------
+    quiet_allocator : bool
+        Freed memory goes back to the kernel at once: repeatable peaks for more CPU time.
+    threads : int
+    base : mapping, optional
+        Where to start from; ``os.environ`` by default.
+    """
+    base = os.environ if base is None else base
+    env = {k: v for k, v in base.items() if k not in _DROPPED and not k.startswith("MALLOC_")}
+    env.update(dict.fromkeys(_THREADS, str(threads)))
+    env["PYTHONHASHSEED"] = "0"
+    # A folder that happens to hold a torch.py or a foxbench must shadow nothing (Python >= 3.11).
+    env["PYTHONSAFEPATH"] = "1"
+    if quiet_allocator:
+        env.update(QUIET_ENV)
+    root = str(Path(str(foxbench.__file__)).resolve().parent.parent)
+    if root not in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib")):
+        # Run from a source tree: the child must import the same foxbench as this process.
+        env["PYTHONPATH"] = os.pathsep.join(filter(None, [root, env.get("PYTHONPATH")]))
+    return env

@@ -1,0 +1,196 @@
+"""A profile as text for a terminal: MiB here, bytes everywhere else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from foxbench.profile.result import Phase, Profile
+
+MISSING = "not measured"
+
+#: Width of a table that goes to a file or a pipe, where there is no terminal to ask.
+PLAIN_WIDTH = 118
+
+
+def mib(n_bytes: int | None) -> str:
+    """MiB with two digits, or the word for a missing value."""
+    return MISSING if n_bytes is None else f"{n_bytes / 2**20:,.2f}"
+
+
+def console(stderr: bool = False) -> Console:
+    """A console that does not fold tables at 80 columns when its output is redirected."""
+    made = Console(stderr=stderr, highlight=False)
+    return made if made.is_terminal else Console(stderr=stderr, highlight=False, width=PLAIN_WIDTH)
+
+
+def show(profile: Profile, directory: Path, out: Console) -> None:
+    """Print the table of phases, the headline figures and where the files lie."""
+    out.print(f"[bold]{escape(profile.model)}[/] on {escape(profile.file)}{_bars(profile)}")
+    if profile.phases:
+        out.print(phase_table(profile.phases))
+    for label, text in _lines(profile):
+        out.print(f"  {label:<12} {escape(text)}", soft_wrap=True)
+    for warning in profile.warnings:
+        out.print(f"  [yellow]{'note':<12}[/] {escape(warning)}", soft_wrap=True)
+    if profile.error is not None:
+        _show_error(profile, out)
+    out.print(f"  {'files':<12} {escape(str(directory))}/{{profile.json,log.jsonl,output.txt}}")
+
+
+def phase_table(phases: tuple[Phase, ...]) -> Table:
+    """One row a phase; memory in MiB."""
+    table = Table(title="memory in MiB", title_justify="left", pad_edge=False)
+    table.add_column("phase")
+    for name in ("wall s", "CPU s", "RSS begin", "RSS end", "peak", "± up to", "above begin"):
+        table.add_column(name, justify="right")
+    table.add_column("faults\nminor/major", justify="right")
+    table.add_column("ctx switches\nvol./invol.", justify="right")
+    for p in phases:
+        sampled = p.peak_kind == "sampled"
+        table.add_row(
+            p.name,
+            f"{p.wall_ns / 1e9:.3f}",
+            f"{(p.user_ns + p.system_ns) / 1e9:.3f}",
+            mib(p.rss_begin_bytes),
+            mib(p.rss_end_bytes),
+            (">= " if sampled else "") + mib(p.peak_bytes),
+            "no bound" if p.peak_err_bytes is None else mib(p.peak_err_bytes),
+            (">= " if sampled else "") + mib(p.step_peak_bytes),
+            f"{p.minor_faults:,}/{p.major_faults:,}",
+            f"{p.voluntary_ctxt_switches:,}/{p.involuntary_ctxt_switches:,}",
+        )
+    return table
+
+
+def _bars(profile: Profile) -> str:
+    if not profile.n_bars:
+        return ""
+    parts = ", ".join(f"{root} {n:,}" for root, n in profile.n_bars.items())
+    return f" ({escape(parts)} bars after the features' warm-up)"
+
+
+def _lines(profile: Profile) -> list[tuple[str, str]]:
+    """Label and text of every headline; a missing figure says so."""
+    lines = [("status", profile.status)]
+    if profile.status == "ok":
+        bound = profile.peak_err_bytes
+        error = f"+{mib(bound)} at most" if bound is not None else "sampled: a lower bound"
+        lines.append(("peak", f"{mib(profile.peak_bytes)} MiB ({error}), whole process"))
+    else:
+        lines.append(("seen so far", f"{mib(profile.seen_peak_bytes)} MiB, a lower bound"))
+    steps = profile.steps
+    if steps is not None and steps.median_peak_bytes is not None:
+        lines.append(
+            (
+                "step peak",
+                f"{mib(steps.median_peak_bytes)} MiB median, {mib(steps.max_peak_bytes)} largest "
+                f"(step {steps.max_peak_step}), above the RSS before each of {steps.n_warm} warm "
+                f"steps",
+            )
+        )
+        lines.append(
+            (
+                "step time",
+                f"{_ms(steps.median_cpu_ns)} ms CPU, {_ms(steps.median_wall_ns)} ms wall, median",
+            )
+        )
+    if profile.first_step_peak_bytes is not None:
+        lines.append(("first step", f"{mib(profile.first_step_peak_bytes)} MiB"))
+    if steps is not None:
+        lines.append(("steps", _step_plan(profile)))
+    if profile.losses is not None:
+        means = " ".join(_number(v) for v in profile.losses.epoch_means)
+        ends = f"{_number(profile.losses.first)} first, {_number(profile.losses.last)} last"
+        lines.append(("loss", f"{ends}; mean of each epoch {means}"))
+    if profile.evaluation is not None:
+        scores = ", ".join(f"{k} {_number(v)}" for k, v in profile.evaluation.items())
+        lines.append(("evaluation", scores))
+    if profile.component_bytes is not None:
+        parts = " + ".join(f"{k} {mib(v)}" for k, v in profile.component_bytes.items())
+        total = mib(sum(profile.component_bytes.values()))
+        lines.append(("model's own", f"{parts} = {total} MiB"))
+    if profile.provenance is not None:
+        lines.append(("measured by", _instrument(profile)))
+    return lines
+
+
+def _step_plan(profile: Profile) -> str:
+    steps = profile.steps
+    assert steps is not None
+    made = steps.n_warm + (1 if profile.losses or steps.n_warm else 0)
+    text = f"{made} of {steps.n_total_asked}: {steps.epochs_asked} epochs of {steps.per_epoch}"
+    return text + (f" (a whole one has {steps.per_full_epoch})" if steps.bounded else "")
+
+
+def _instrument(profile: Profile) -> str:
+    how = profile.provenance
+    assert how is not None
+    allocator = "quiet allocator" if how.quiet_allocator else "default allocator"
+    mark = "high-water mark" if how.hwm_reset_works else "samples only"
+    torch = f"torch {how.torch}, " if how.torch else ""
+    return (
+        f"{mark} + {how.hz:g} Hz samples, {allocator}, {how.threads} thread, {torch}"
+        f"Python {how.python}, Linux {how.kernel}"
+    )
+
+
+def _show_error(profile: Profile, out: Console) -> None:
+    error = profile.error
+    assert error is not None
+    where = f" in {error.phase}" if error.phase else ""
+    where += f", step {error.step}" if error.step else ""
+    out.print(
+        f"  [red]{'error':<12}[/] {error.kind}{where}: {escape(error.message)}", soft_wrap=True
+    )
+    if error.traceback:
+        last_lines = error.traceback.strip().splitlines()[-8:]
+        out.print(escape("\n".join(f"    {line}" for line in last_lines)), soft_wrap=True)
+
+
+def _ms(value_ns: int | None) -> str:
+    return MISSING if value_ns is None else f"{value_ns / 1e6:,.1f}"
+
+
+def _number(value: float | None) -> str:
+    return "not finite" if value is None else f"{value:.5g}"
+
+
+class Progress:
+    """Says on stderr what is going on: a line a phase, and on a terminal the step as well."""
+
+    def __init__(self, out: Console) -> None:
+        self._out = out
+        self._status = out.status("starting") if out.is_terminal else None
+        self._total: int | None = None
+
+    def __enter__(self) -> Progress:
+        if self._status:
+            self._status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._status:
+            self._status.stop()
+
+    def __call__(self, record: dict[str, Any]) -> None:
+        """Take one record of the log."""
+        kind = record["kind"]
+        if kind == "plan":
+            self._total = record["total"]
+        elif kind == "begin" and self._status:
+            self._status.update(record["name"])
+        elif kind == "step" and self._status:
+            loss = _number(record["loss"])
+            self._status.update(
+                f"step {record['n']}/{self._total}  loss {loss}  RSS {mib(record['rss_bytes'])} MiB"
+            )
+        elif kind == "phase":
+            self._out.print(
+                f"{record['name']:<12} {record['wall_ns'] / 1e9:8.2f} s   "
+                f"peak {mib(record['peak_bytes']):>10} MiB"
+            )

@@ -1,0 +1,69 @@
+"""``--set key=value``: text from the command line, typed by the fields of the model's config."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import typing
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from foxbench.errors import ConfigError, UsageError
+from foxbench.models import registry
+
+
+def parse(model: str, assignments: Sequence[str]) -> dict[str, Any]:
+    """Typed settings of ``model`` from ``key=value`` texts.
+
+    Parameters
+    ----------
+    model : str
+        A registered name.
+    assignments : sequence of str
+        E.g. ``["batch=128", "lr=3e-4", "roots=ES,NQ"]``; a list is separated by commas, and
+        ``null`` stands for None where the field may be None.
+
+    Returns
+    -------
+    dict
+        JSON values by field name.
+
+    Raises
+    ------
+    UsageError
+        A text that is not ``key=value``, or a key given twice.
+    ConfigError
+        Every unknown key and every value that does not fit its field.
+    """
+    cls: type[Any] = type(registry.config(model))
+    hints = typing.get_type_hints(cls)
+    known = [f.name for f in dataclasses.fields(cls)]
+    settings: dict[str, Any] = {}
+    mismatches: list[str] = []
+    for text in assignments:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise UsageError(f"--set {text}: not of the form key=value", "write --set batch=128")
+        if key in settings:
+            raise UsageError(f"--set {key} is given twice", "keep one of them")
+        if key not in known:
+            close = difflib.get_close_matches(key, known, n=1)
+            guess = f", did you mean {close[0]!r}?" if close else ""
+            mismatches.append(f"unknown setting {key!r}{guess}")
+            continue
+        try:
+            settings[key] = _convert(value, hints[key])
+        except msgspec.ValidationError as error:
+            mismatches.append(f"{key}={value}: {error}")
+    if mismatches:
+        raise ConfigError(model, mismatches, f"known: {', '.join(known)}")
+    return settings
+
+
+def _convert(text: str, hint: Any) -> Any:
+    if typing.get_origin(hint) in (tuple, list):
+        parts = [part.strip() for part in text.split(",") if part.strip()]
+        return list(msgspec.convert(parts, hint, strict=False))
+    return msgspec.convert(text, hint, strict=False)

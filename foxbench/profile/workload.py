@@ -1,0 +1,115 @@
+"""What the training process trains: trainers by registered name or by ``module:Class``.
+
+Imports nothing heavy at its top, so that each phase pays for what it needs itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from foxbench.errors import EnvironmentFault, UsageError
+from foxbench.profile.spec import Spec, is_user_trainer
+
+if TYPE_CHECKING:
+    from foxbench.bars.schema import Bars
+    from foxbench.models.data import MarketData
+
+#: Modules that only some models need, and the extra that brings them.
+_EXTRAS = {"torch": "pip install 'foxbench[models]'"}
+
+
+def import_trainer(spec: Spec) -> Any:
+    """Import everything the run needs and return the trainer's class.
+
+    Raises
+    ------
+    UsageError
+        ``module:Class`` does not exist, or has no ``step``.
+    EnvironmentFault
+        A package that the model needs is not installed.
+    """
+    import foxbench.bars.parquet
+    import foxbench.models.dataset  # noqa: F401  (paid for here, not in the features phase)
+
+    if is_user_trainer(spec.model):
+        return _user_class(spec.model, spec.search)
+    from foxbench.models import registry
+
+    module, _, attribute = registry.entry(spec.model).trainer.partition(":")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        remedy = _EXTRAS.get(error.name or "", "")
+        raise EnvironmentFault(f"{spec.model} needs the package {error.name!r}", remedy) from error
+
+
+def _user_class(path: str, search: Sequence[str]) -> Any:
+    module, _, attribute = path.partition(":")
+    # Behind the installed packages: a stray torch.py in the folder must shadow nothing.
+    sys.path.extend(folder for folder in search if folder not in sys.path)
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (module == error.name or module.startswith(error.name + ".")):
+            raise  # the user's module was found and lacks a package of its own
+        raise UsageError(
+            f"no module {module!r}", f"run in the folder that holds it, or set PYTHONPATH ({path})"
+        ) from error
+    except AttributeError as error:
+        raise UsageError(f"module {module!r} has no {attribute!r}", "correct MODEL") from error
+    if not callable(getattr(found, "step", None)):
+        raise UsageError(
+            f"{path} has no method step()", "see foxbench/models/protocol.py for what a trainer is"
+        )
+    return found
+
+
+def load_bars(spec: Spec) -> list[Bars]:
+    """Read and validate every file; the first ``max_bars`` bars of each."""
+    from foxbench.bars import parquet
+
+    loaded = [parquet.read(path) for path in spec.files]
+    return loaded if spec.max_bars is None else [bars[: spec.max_bars] for bars in loaded]
+
+
+def market(loaded: list[Bars]) -> MarketData:
+    """Compute features, returns and statics of every instrument."""
+    from foxbench.models.data import MarketData
+    from foxbench.models.dataset import series
+
+    return MarketData(tuple(series(bars) for bars in loaded))
+
+
+def build(spec: Spec, cls: Any, data: MarketData) -> tuple[Any, Any]:
+    """Check the config against the data and build the trainer.
+
+    Returns
+    -------
+    trainer
+        Has ``step()``; a registered model has the whole protocol.
+    config or None
+        None for a ``module:Class``, which is built as ``Class(data, None, "cpu")``.
+    """
+    if is_user_trainer(spec.model):
+        return cls(data, None, "cpu"), None
+    from foxbench.models import registry
+
+    # JSON knows no tuples, and the configs are hashable.
+    settings = {k: tuple(v) if isinstance(v, list) else v for k, v in spec.settings.items()}
+    config = registry.config(spec.model, **settings)
+    return registry.build(spec.model, data, config), config
+
+
+def config_values(config: Any) -> dict[str, Any] | None:
+    """Every setting in force."""
+    return None if config is None else dataclasses.asdict(config)
+
+
+def steps_per_full_epoch(trainer: Any) -> int | None:
+    """The model's own epoch; None where a user's trainer does not say."""
+    ask = getattr(trainer, "steps_per_epoch", None)
+    return int(ask()) if callable(ask) else None
