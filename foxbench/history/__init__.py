@@ -1,0 +1,1 @@
+"""asv results -> series -> noise bands -> changes.  Imports neither torch nor the sampler."""
