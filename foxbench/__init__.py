@@ -1,0 +1,41 @@
+"""foxbench: exact memory of one training step, and its history.
+
+Importing the package imports neither numpy nor the compiled sampler; both come with the first
+use of :class:`measure` or :func:`step_peak`.  So parts that need no sampler, like the asv plugin,
+work from a source checkout where nothing was compiled.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from foxbench.sampler.measure import measure
+    from foxbench.sampler.step import step_peak
+
+    __version__: str
+
+__all__ = ["__version__", "measure", "step_peak"]
+
+
+def __getattr__(name: str) -> object:
+    if name == "measure":
+        from foxbench.sampler.measure import measure
+
+        return measure
+    if name == "step_peak":
+        from foxbench.sampler.step import step_peak
+
+        return step_peak
+    if name == "__version__":
+        from importlib import metadata
+
+        try:
+            return metadata.version("foxbench")
+        except metadata.PackageNotFoundError:
+            return "0+source"  # a checkout that was never installed
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
