@@ -28,7 +28,7 @@ import click
 )
 @click.option("--set", "assignments", metavar="KEY=VALUE", multiple=True, help="Change a setting.")
 @click.option(
-    "--hz", type=click.FloatRange(1, 10_000), default=1000.0, show_default=True, help="Sampling."
+    "--hz", type=click.FloatRange(100, 10_000), default=1000.0, show_default=True, help="Sampling."
 )
 @click.option(
     "--quiet-allocator/--no-quiet-allocator",
