@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import torch
@@ -113,13 +113,31 @@ def seeded(seed: int) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def mlp(sizes: Iterable[int], activation: type[nn.Module]) -> nn.Sequential:
-    """Linear layers of the given widths with ``activation`` between them."""
-    widths = list(sizes)
-    layers: list[nn.Module] = []
-    for n_in, n_out in itertools.pairwise(widths):
-        layers += [nn.Linear(n_in, n_out), activation()]
-    return nn.Sequential(*layers[:-1])
+class Mlp(nn.Module):
+    """Linear layers of the given widths with an activation between them.
+
+    The activation overwrites its input, which no backward pass needs: one tensor a layer less.
+
+    Parameters
+    ----------
+    widths : iterable of int
+        Input, hidden..., output.
+    activate_ : callable
+        In place and differentiable from its result, such as ``torch.relu_`` or ``torch.tanh_``.
+    """
+
+    def __init__(self, widths: Iterable[int], activate_: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(i, o) for i, o in itertools.pairwise(widths))
+        self.activate_ = activate_
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(n, widths[0]) to (n, widths[-1])."""
+        *hidden, last = self.layers
+        for layer in hidden:
+            x = self.activate_(layer(x))
+        out: Tensor = last(x)
+        return out
 
 
 def nbytes(tensors: Iterable[Tensor]) -> int:
