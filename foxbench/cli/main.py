@@ -13,11 +13,11 @@ import tempfile
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from typing import cast
 
 import click
 
+import foxbench
 from foxbench.errors import EXIT_ENVIRONMENT, EXIT_OK, EXIT_USAGE, FoxbenchError
 
 #: 128 + SIGINT and 128 + SIGPIPE, what a shell reports for a command that died of them.
@@ -73,15 +73,8 @@ class LazyGroup(click.Group):
 
 def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        click.echo(f"foxbench {_version()}")
+        click.echo(f"foxbench {foxbench.__version__}")
         ctx.exit()
-
-
-def _version() -> str:
-    try:
-        return metadata.version("foxbench")
-    except metadata.PackageNotFoundError:
-        return "(run from its source, not installed)"
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -129,8 +122,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("foxbench: interrupted", err=True)
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # The reader (head, less) left; a traceback at interpreter exit would follow otherwise.
+    except (BrokenPipeError, SystemExit):
+        # The reader (head, less) left.  Inside a command click turns that into SystemExit(1), our
+        # code for a regression, and nothing else here exits; at the last flush it comes as it is.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_BROKEN_PIPE
     except Exception as error:  # the last resort, so that no user meets a bare traceback
