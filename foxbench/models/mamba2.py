@@ -1,0 +1,190 @@
+"""MAMBA-2 on bars: predict the next return at every position of a window.
+
+Dao & Gu 2024, "Transformers are SSMs" (arXiv:2405.21060).  Four residual blocks, each a norm, a
+projection, the mixer (convolution, SSD, gate; ``mamba2_mixer.py`` and ``ssd.py``) and a projection
+back.  One step draws 16 windows of 256 bars, works through them in micro-batches whose gradients
+add up to the full batch's, and lets Adam update once.
+
+Shape letters: b windows, l bars of a window, f features, d model width, i inner width, h heads.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from foxbench.models.adam import Adam
+from foxbench.models.common import Bars, component_bytes, seeded
+from foxbench.models.configs import Mamba2Config
+from foxbench.models.data import MarketData
+from foxbench.models.mamba2_mixer import mix, rms_norm
+
+#: Step sizes dt that heads start from, log-uniform, as in the paper's code.
+DT_RANGE = (1e-3, 0.1)
+#: Range of -A that heads start from.
+A_RANGE = (1.0, 16.0)
+
+
+class Block(nn.Module):
+    """x + out_proj(mixer(in_proj(norm(x))))."""
+
+    def __init__(self, cfg: Mamba2Config) -> None:
+        super().__init__()
+        d, i, n, h = cfg.d_model, cfg.d_inner, cfg.d_state, cfg.heads
+        self.n_state, self.chunk = n, cfg.chunk
+        self.norm = nn.Parameter(torch.ones(d))
+        self.in_proj = nn.Linear(d, 2 * i + 2 * n + h, bias=False)
+        bound = 1 / math.sqrt(cfg.d_conv)
+        self.conv_weight = nn.Parameter(torch.empty(cfg.d_conv, i + 2 * n).uniform_(-bound, bound))
+        self.conv_bias = nn.Parameter(torch.empty(i + 2 * n).uniform_(-bound, bound))
+        dt = torch.empty(h).uniform_(*map(math.log, DT_RANGE)).exp_()
+        self.dt_bias = nn.Parameter(dt + (-torch.expm1(-dt)).log())  # softplus of this is dt
+        self.a_log = nn.Parameter(torch.empty(h).uniform_(*A_RANGE).log_())
+        self.skip = nn.Parameter(torch.ones(h))
+        self.out_norm = nn.Parameter(torch.ones(i))
+        self.out_proj = nn.Linear(i, d, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(b,l,d) -> (b,l,d)."""
+        mixed = mix(
+            self.in_proj(rms_norm(x, self.norm)),  # (b,l,2i+2n+h)
+            self.conv_weight,
+            self.conv_bias,
+            self.dt_bias,
+            self.a_log,
+            self.skip,
+            self.out_norm,
+            self.n_state,
+            self.chunk,
+        )  # (b,l,i)
+        y: Tensor = x + self.out_proj(mixed)
+        return y
+
+
+class Mamba2(nn.Module):
+    """Features of a window -> one forecast a bar, causal.
+
+    Parameters
+    ----------
+    n_features : int
+    cfg : Mamba2Config
+    """
+
+    def __init__(self, n_features: int, cfg: Mamba2Config) -> None:
+        super().__init__()
+        self.embed = nn.Linear(n_features, cfg.d_model)
+        self.blocks = nn.Sequential(*[Block(cfg) for _ in range(cfg.layers)])
+        self.norm = nn.Parameter(torch.ones(cfg.d_model))
+        self.head = nn.Linear(cfg.d_model, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(b,l,f) -> (b,l); l is a multiple of the chunk."""
+        y: Tensor = self.head(rms_norm(self.blocks(self.embed(x)), self.norm))
+        return y.squeeze(-1)
+
+
+class Mamba2Trainer:
+    """Trains :class:`Mamba2` on the first series; see :class:`foxbench.models.protocol.Trainer`.
+
+    Parameters
+    ----------
+    data : MarketData
+        Only the first series is used; its last fifth only by :meth:`evaluate`.
+    cfg : Mamba2Config
+    device : str
+        ``cpu`` or ``cuda``.
+
+    Raises
+    ------
+    foxbench.errors.ConfigError
+        The config does not fit itself or the data.
+    """
+
+    def __init__(self, data: MarketData, cfg: Mamba2Config, device: str = "cpu") -> None:
+        cfg.check(data)
+        self.cfg, self.device = cfg, device
+        self.micro = cfg.micro_for(device)
+        self.rng = seeded(cfg.seed)
+        self.bars = Bars(data.first, device)
+        self.model = Mamba2(self.bars.n_features, cfg).to(device)
+        self.adam = Adam(self.model.parameters(), cfg.learning_rate, grad_clip=cfg.grad_clip)
+
+    def step(self) -> float:
+        """Train on one batch of windows; returns its mean smooth-L1 loss."""
+        cfg = self.cfg
+        # 1. windows whose targets all end within the training bars
+        starts = self.rng.integers(0, self.bars.n_train - cfg.seq_len, cfg.batch)
+        # 2. gradients, a few windows at a time
+        loss = self.accumulate(starts)
+        # 3. clip and update
+        self.adam.step()
+        return loss
+
+    def accumulate(self, starts: NDArray[np.int64]) -> float:
+        """Add the gradient of the mean loss over the windows at ``starts``; returns that loss."""
+        total = torch.zeros((), device=self.device)
+        for at in range(0, len(starts), self.micro):
+            x, target = self._windows(starts[at : at + self.micro])
+            # Sums over the whole batch's count: the gradient is the full batch's, whatever micro.
+            loss = functional.smooth_l1_loss(self.model(x), target, reduction="sum")
+            loss = loss / (len(starts) * self.cfg.seq_len)
+            loss.backward()  # type: ignore[no-untyped-call]
+            total += loss.detach()
+        return float(total)
+
+    def _windows(self, starts: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+        """Scaled features (b,l,f) and next-bar returns (b,l) of the windows at ``starts``.
+
+        Positions past the last bar repeat it.
+        """
+        bars = starts[:, None] + np.arange(self.cfg.seq_len)
+        t = torch.from_numpy(bars.clip(max=self.bars.n - 1).reshape(-1)).to(self.device)
+        shape = (len(starts), self.cfg.seq_len)
+        return self.bars.rows(t).view(*shape, -1), self.bars.r.index_select(0, t).view(shape)
+
+    @torch.no_grad()
+    def evaluate(self) -> dict[str, float]:
+        """Mean smooth-L1 loss over the held-out bars, and that of the forecast 0.
+
+        Windows overlap by half and only their second half is scored, so that every scored bar
+        has at least half a window of past; the first window begins in the training part.
+        """
+        length = self.cfg.seq_len
+        new = max(1, length // 2)
+        first, last = self.bars.n_train, self.bars.n - 2
+        starts = np.arange(first, last + 1, new) - (length - new)
+        loss = naive = 0.0
+        for at in range(0, len(starts), self.micro):
+            x, target = self._windows(starts[at : at + self.micro])
+            target = target[:, -new:]
+            bars = starts[at : at + self.micro, None] + np.arange(length - new, length)
+            scored = torch.from_numpy(bars <= last).to(self.device)
+            got, want = self.model(x)[:, -new:][scored], target[scored]
+            loss += float(functional.smooth_l1_loss(got, want, reduction="sum"))
+            naive += float(functional.smooth_l1_loss(0 * want, want, reduction="sum"))
+        n = last + 1 - first
+        return {"loss": loss / n, "naive_loss": naive / n}
+
+    @torch.no_grad()
+    def infer(self) -> float:
+        """Forecast of the return after the last bar, from the last window, in training sd."""
+        x, _ = self._windows(np.array([self.bars.n - self.cfg.seq_len]))
+        return float(self.model(x)[0, -1])
+
+    def bytes(self) -> dict[str, int]:
+        """Bytes by component; ``data`` counts the features shared with the caller."""
+        return component_bytes(
+            params=self.model.parameters(),
+            optimizer=self.adam.tensors(),
+            buffers=(),
+            data=[self.bars.x, *self.bars.tensors()],
+        )
+
+    def steps_per_epoch(self) -> int:
+        """Steps whose windows together hold as many bars as are trained on."""
+        return max(1, self.bars.n_train // (self.cfg.batch * self.cfg.seq_len))
