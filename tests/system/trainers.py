@@ -1,0 +1,112 @@
+"""Trainers as a user writes them, each with an end of its own; ``trainers:Class`` on the command.
+
+Only numpy: what is tested is how a run ends, not what it learns.
+"""
+
+import os
+import resource
+import signal
+import sys
+import time
+
+import numpy as np
+
+STEP_BYTES = 24 * 2**20
+
+
+class Plain:
+    """Takes ``STEP_BYTES`` in each step and gives them back."""
+
+    def __init__(self, data, config, device):
+        assert config is None
+        assert device == "cpu"
+        self.rows = data.first.n_bars
+        self.n = 0
+
+    def step(self):
+        self.n += 1
+        held = np.ones(STEP_BYTES // 8)
+        self.end()
+        return float(held[0]) / self.n
+
+    def end(self):
+        """Nothing special happens."""
+
+
+class Whole(Plain):
+    """Has everything a trainer may have."""
+
+    def steps_per_epoch(self):
+        return 4
+
+    def bytes(self):
+        return {"params": 1000, "buffers": STEP_BYTES}
+
+    def evaluate(self):
+        return {"loss": 0.25, "ratio": float("nan")}
+
+
+class Mute(Plain):
+    def step(self):
+        super().step()
+
+
+class Raises(Plain):
+    def end(self):
+        if self.n == 7:
+            raise ValueError("the loss went away")
+
+
+class KilledHard(Plain):
+    def end(self):
+        if self.n == 5:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Segfaults(Plain):
+    def end(self):
+        if self.n == 3:
+            os.kill(os.getpid(), signal.SIGSEGV)
+
+
+class LeavesEarly(Plain):
+    def end(self):
+        if self.n == 3:
+            os._exit(0)
+
+
+class CallsExit(Plain):
+    def end(self):
+        if self.n == 3:
+            sys.exit(0)
+
+
+class RunsOut(Plain):
+    """Runs into a limit of its address space: a real refused allocation."""
+
+    def end(self):
+        if self.n == 4:
+            resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
+            np.ones(2**40 // 8)
+
+
+class Sleeps(Plain):
+    def end(self):
+        if self.n == 3:
+            time.sleep(600)
+
+
+class Diverges(Plain):
+    def step(self):
+        loss = super().step()
+        return float("nan") if self.n >= 3 else loss
+
+
+class Prints(Plain):
+    def end(self):
+        print("a line of the trainer's own", flush=True)
+
+
+class NoStep:
+    def __init__(self, data, config, device):
+        pass
