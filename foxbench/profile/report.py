@@ -131,7 +131,7 @@ def _instrument(profile: Profile) -> str:
     how = profile.provenance
     assert how is not None
     allocator = "quiet allocator" if how.quiet_allocator else "default allocator"
-    mark = "high-water mark" if how.hwm_reset_works else "samples only"
+    mark = "high-water mark" if how.hwm_reset else "samples only"
     torch = f"torch {how.torch}, " if how.torch else ""
     return (
         f"{mark} + {how.hz:g} Hz samples, {allocator}, {how.threads} thread, {torch}"

@@ -148,7 +148,8 @@ class Provenance:
     quiet_allocator: bool
     threads: int
     hz: float
-    hwm_reset_works: bool
+    hwm_reset: bool
+    libc: str
 
 
 @dataclass(frozen=True)

@@ -178,7 +178,7 @@ def _loss(value: Any) -> float | None:
 
 
 def _provenance(spec: Spec) -> dict[str, Any]:
-    from foxbench.sampler import capabilities
+    from foxbench.sampler.provenance import capabilities
 
     able = capabilities()
     return {
@@ -193,7 +193,8 @@ def _provenance(spec: Spec) -> dict[str, Any]:
         "quiet_allocator": allocator.is_quiet(),
         "threads": spec.threads,
         "hz": spec.hz,
-        "hwm_reset_works": able.hwm_reset_works,
+        "hwm_reset": able.hwm_reset,
+        "libc": able.libc,
     }
 
 

@@ -283,7 +283,7 @@ def test_without_clear_refs_the_figures_are_lower_bounds_and_say_so(folder, bars
     profile = saved(folder)
     assert profile.peak_kind == "sampled"
     assert profile.peak_err_bytes is None
-    assert not profile.provenance.hwm_reset_works
+    assert not profile.provenance.hwm_reset
     assert "lower bound" in out
 
 

@@ -69,7 +69,8 @@ def provenance():
         "quiet_allocator": True,
         "threads": 1,
         "hz": 1000.0,
-        "hwm_reset_works": True,
+        "hwm_reset": True,
+        "libc": "glibc 2.36",
     }
 
 

@@ -43,7 +43,7 @@ def test_a_profile_has_the_permissions_of_an_ordinary_file(tmp_path):
     [
         (lambda raw: raw.update(peak_mb=1), "peak_mb"),
         (lambda raw: raw["phases"][1].update(walls=1), r"phases\[1\]\.walls"),
-        (lambda raw: raw["provenance"].update(libc="x"), "provenance.libc"),
+        (lambda raw: raw["provenance"].update(libs="x"), r"provenance\.libs"),
         (lambda raw: raw.update(schema_version=99), "99"),
         (lambda raw: raw.update(status="fine"), "fine"),
         (lambda raw: raw.update(peak_bytes=1.5), "peak_bytes"),
