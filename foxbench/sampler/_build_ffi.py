@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import cffi
+import cffi  # type: ignore[import-untyped,unused-ignore]
 
 MODULE = "foxbench.sampler._foxsampler"
 BEGIN = "/* cffi: begin */"
