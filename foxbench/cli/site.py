@@ -74,10 +74,11 @@ def _table(document: dict[str, Any]) -> Any:
         current = series["current"]
         # Only a measured value is a figure; anything else says what it is.
         measured = current["bytes"] is not None
+        at_least = ">= " if series["method"] == "sampled" else ""
         table.add_row(
             escape(series["label"]),
             *(escape(place) for place in places),
-            _mib(current["bytes"]) if measured else current["status"],
+            at_least + _mib(current["bytes"]) if measured else current["status"],
             _mib(series["noise_band"]["bytes"]),
             _change(series["change_vs_previous"]) if measured else "-",
             _change(series["change_vs_best"]) if measured else "-",
