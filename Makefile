@@ -54,7 +54,7 @@ $(STAMPS)/venv: .ci/constraints.txt
 	@touch $@
 
 # The process that runs asv needs no torch: a light parent keeps the benchmarks' floor low.
-$(STAMPS)/site: $(STAMPS)/venv pyproject.toml $(shell find csrc -type f 2>/dev/null)
+$(STAMPS)/site: $(STAMPS)/venv pyproject.toml $(wildcard csrc/*.c csrc/*.h csrc/CMakeLists.txt)
 	@echo "==> installing foxbench and asv into .venv"
 	@$(PIP) install scikit-build-core cffi cmake ninja
 	@$(PIP) install --no-build-isolation -e '.[asv]'
@@ -94,6 +94,18 @@ lint: $(STAMPS)/dev
 types: $(STAMPS)/dev
 	@echo "==> types"
 	@mypy
+
+# Plain, then under AddressSanitizer + UndefinedBehaviorSanitizer, then under ThreadSanitizer.
+ctest: $(STAMPS)/dev
+	@for sanitize in '' 'address;undefined' thread; do \
+	    echo "==> C tests ($${sanitize:-plain})"; \
+	    build="$(C_BUILD)/$${sanitize//;/-}"; \
+	    cmake -S csrc -B "$$build" -G Ninja -DFOXBENCH_BUILD_TESTS=ON -DFOXBENCH_BUILD_PYTHON=OFF \
+	        -DFOXBENCH_SANITIZE="$$sanitize" > "$(STAMPS)/cmake.log" \
+	        || { cat "$(STAMPS)/cmake.log"; exit 1; }; \
+	    cmake --build "$$build" -- --quiet; \
+	    ctest --test-dir "$$build" --output-on-failure --no-tests=error; \
+	done
 
 unit: $(STAMPS)/dev
 	@echo "==> unit tests"
