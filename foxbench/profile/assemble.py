@@ -63,7 +63,7 @@ def profile(spec: Spec, records: Sequence[Record], end: End, started_at: str) ->
     n_bars, config = _last(records, "data"), _last(records, "config")
     components, evaluation = _last(records, "bytes"), _last(records, "evaluation")
     first_step = next((p for p in phases if p.name == "first_step"), None)
-    ok = status == "ok" and whole is not None
+    headline = whole if status == "ok" else None
     seen = [p.peak_bytes for p in phases]
     seen += [end.seen_peak_bytes] if end.seen_peak_bytes is not None else []
     seen += [whole["peak_bytes"]] if whole else []
@@ -76,11 +76,11 @@ def profile(spec: Spec, records: Sequence[Record], end: End, started_at: str) ->
         more_files=spec.files[1:],
         n_bars=n_bars["n_bars"] if n_bars else None,
         started_at=started_at,
-        peak_bytes=whole["peak_bytes"] if ok else None,
-        peak_err_bytes=whole["peak_err_bytes"] if ok else None,
-        peak_kind=whole["peak_kind"] if ok else None,
-        step_peak_bytes=steps.median_peak_bytes if ok and steps else None,
-        first_step_peak_bytes=first_step.step_peak_bytes if ok and first_step else None,
+        peak_bytes=headline["peak_bytes"] if headline else None,
+        peak_err_bytes=headline["peak_err_bytes"] if headline else None,
+        peak_kind=headline["peak_kind"] if headline else None,
+        step_peak_bytes=steps.median_peak_bytes if headline and steps else None,
+        first_step_peak_bytes=first_step.step_peak_bytes if headline and first_step else None,
         seen_peak_bytes=max(seen) if seen else None,
         phases=phases,
         steps=steps,

@@ -17,12 +17,13 @@ from contextlib import contextmanager
 from importlib import metadata
 from typing import Any
 
-from foxbench.errors import EXIT_NOT_MEASURED, EXIT_OK, FoxbenchError
+from foxbench.errors import EXIT_NOT_MEASURED, EXIT_OK, FoxbenchError, NotMeasured
 from foxbench.profile import oom, workload
 from foxbench.profile.log import LogWriter
 from foxbench.profile.spec import Spec
-from foxbench.sampler import allocator
+from foxbench.sampler import allocator, assemble, lowlevel
 from foxbench.sampler.measure import measure
+from foxbench.sampler.provenance import capabilities, clear_refs_allowed
 from foxbench.sampler.result import MEASUREMENT_VERSION, Interval
 
 #: Characters of a traceback that are kept: its end tells, a deep recursion has thousands of lines.
@@ -117,9 +118,7 @@ class Training:
             allocator.settle()
             with self.phase("step"):
                 for number in range(2, total + 1):
-                    with self.meter.phase("one_step") as handle:
-                        loss = _loss(trainer.step())
-                    self.log_step(number, loss, handle.interval)
+                    self.log_step(number, *_measured_step(trainer))
         if callable(getattr(trainer, "bytes", None)):
             self.log.write("bytes", components={k: int(v) for k, v in trainer.bytes().items()})
 
@@ -144,11 +143,23 @@ class Training:
         with self.meter.phase(name) as handle:
             yield finished
         interval = handle.interval
+        if interval is None:
+            raise NotMeasured(f"{name} ended in a process that was forked inside it")
         if self.origin_ns is None:
             self.origin_ns = interval.begin_ns
         self.log.write("phase", **_flat(interval, self.origin_ns))
         self.log.sync()
         finished.append(interval)
+
+
+def _measured_step(trainer: Any) -> tuple[float | None, Interval]:
+    """One step and its interval; not a phase of the meter, which keeps each of its phases: a few
+    thousand steps of a small model would show as a leak.
+    """
+    opened = lowlevel.interval_begin(clear_refs_allowed())
+    loss = _loss(trainer.step())
+    raw = lowlevel.interval_end(opened)
+    return loss, assemble.interval(raw, "one step", 2, lowlevel.error_bound_here())
 
 
 def _flat(interval: Interval, origin_ns: int) -> dict[str, Any]:
@@ -178,8 +189,6 @@ def _loss(value: Any) -> float | None:
 
 
 def _provenance(spec: Spec) -> dict[str, Any]:
-    from foxbench.sampler.provenance import capabilities
-
     able = capabilities()
     return {
         "foxbench": _version("foxbench"),
