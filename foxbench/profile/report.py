@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -44,7 +45,7 @@ def show(profile: Profile, directory: Path, out: Console) -> None:
 
 def phase_table(phases: tuple[Phase, ...]) -> Table:
     """One row a phase; memory in MiB."""
-    table = Table(title="memory in MiB", title_justify="left", pad_edge=False)
+    table = Table(title="memory in MiB", title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("phase")
     for name in ("wall s", "CPU s", "RSS begin", "RSS end", "peak", "± up to", "above begin"):
         table.add_column(name, justify="right")

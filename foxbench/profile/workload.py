@@ -32,8 +32,10 @@ def import_trainer(spec: Spec) -> Any:
     EnvironmentFault
         A package that the model needs is not installed.
     """
+    # Paid for here and not in the phases that use them first.
+
     import foxbench.bars.parquet
-    import foxbench.models.dataset  # noqa: F401  (paid for here, not in the features phase)
+    import foxbench.models.dataset  # noqa: F401
 
     if is_user_trainer(spec.model):
         return _user_class(spec.model, spec.search)

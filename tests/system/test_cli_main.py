@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+PYTHONPATH = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
 HEAVY = ("torch", "pyarrow", "numpy", "rich", "msgspec", "scipy", "plotly", "jinja2")
 
 
 def foxbench(*arguments, **options):
-    env = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
+    env = {**os.environ, "PYTHONPATH": PYTHONPATH, **options.pop("env", {})}
     command = [sys.executable, "-m", "foxbench.cli.main", *arguments]
     return subprocess.run(command, env=env, capture_output=True, text=True, **options)
 
@@ -27,7 +28,7 @@ def modules_after(*arguments):
         f"    code = main({list(arguments)!r})\n"
         "print(json.dumps([code, sorted(sys.modules)]))"
     )
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    env = {**os.environ, "PYTHONPATH": PYTHONPATH}
     done = subprocess.run(
         [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
     )
@@ -57,7 +58,7 @@ def test_a_misspelt_option_exits_with_4_and_not_with_the_code_of_a_budget():
 def test_a_reader_that_leaves_early_brings_no_traceback():
     read_end, write_end = os.pipe()
     os.close(read_end)
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    env = {**os.environ, "PYTHONPATH": PYTHONPATH}
     done = subprocess.run(
         [sys.executable, "-m", "foxbench.cli.main", "--help"],
         env=env,

@@ -16,6 +16,7 @@ from foxbench.bars.synthetic import synthetic
 from foxbench.profile import result
 
 ROOT = Path(__file__).resolve().parents[2]
+PYTHONPATH = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
 MIB = 2**20
 STEP_BYTES = 24 * MIB
 
@@ -43,7 +44,7 @@ def folder(tmp_path):
 
 
 def environment(**changes):
-    return {**os.environ, "PYTHONPATH": str(ROOT), **changes}
+    return {**os.environ, "PYTHONPATH": PYTHONPATH, **changes}
 
 
 def start(folder, *arguments, **options):
