@@ -126,7 +126,7 @@ def collect(
             n_cpu=facts[key][2],
             points=tuple(sorted(points[key], key=lambda p: p.commit.order)),
         )
-        for key in sorted(points)
+        for key in sorted(points, key=_natural)
     )
     measured = {p.commit for s in series for p in s.points}
     return History(str(conf.project), series, tuple(sorted(measured, key=lambda c: c.order)))
@@ -250,6 +250,19 @@ def _git_texts(repo: Any, hashes: Sequence[str]) -> dict[str, tuple[str, int, st
         if len(fields) == 4:
             texts[fields[0]] = (fields[1], int(fields[2]) * 1000, fields[3])
     return texts
+
+
+def _natural(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Sort numbers among the parameters as numbers: 64 before 4096."""
+    name, params, *place = key
+
+    def rank(value: str) -> tuple[float, str]:
+        try:
+            return float(value), value
+        except ValueError:
+            return math.inf, value
+
+    return name, [(label, rank(value)) for label, value in params], place
 
 
 def _int_or_none(value: Any) -> int | None:

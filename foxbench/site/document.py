@@ -24,8 +24,9 @@ Keys, all bytes whole numbers, all times ms since 1970, a missing value ``null``
     Newest first: ``series`` (its id), ``benchmark``, ``params``, ``label``, ``machine``,
     ``kind`` (:data:`foxbench.history.changes.KINDS`), ``bytes``, ``percent``, ``before_bytes``,
     ``after_bytes``, ``noise_band_bytes``, ``good_commit``, ``commit`` (the first measured with
-    it), ``commits`` (all that may be guilty, oldest first), ``provisional``, ``standing`` (false
-    when the series has come back since).
+    it), ``commits`` (all that may be guilty, oldest first), ``provisional``, ``standing`` (a
+    regression: the series has not come back since; an improvement: it is still below every
+    earlier level).
 """
 
 from __future__ import annotations
@@ -92,6 +93,7 @@ def build_document(
 def _series(series_id: str, verdict: Verdict, history: History) -> dict[str, Any]:
     series, measured = verdict.series, verdict.series.measured
     newest = measured[-1] if measured else None
+    is_current = series.points[-1].status == "ok"
     best = min(measured, key=lambda p: p.value_bytes or 0, default=None)
     return {
         "id": series_id,
@@ -110,10 +112,10 @@ def _series(series_id: str, verdict: Verdict, history: History) -> dict[str, Any
             "source": verdict.band.source,
             "n_measurements": verdict.band.n_measurements,
         },
-        "change_vs_previous": _versus(
-            newest, measured[-2] if len(measured) > 1 else None, verdict.band.bytes
-        ),
-        "change_vs_best": _versus(newest, best, verdict.band.bytes),
+        "change_vs_previous": _versus(newest, measured[-2], verdict.band.bytes)
+        if is_current and len(measured) > 1
+        else None,
+        "change_vs_best": _versus(newest, best, verdict.band.bytes) if is_current else None,
         "points": [
             {
                 "commit": p.commit.hash,
@@ -189,8 +191,17 @@ def _change(series_id: str, verdict: Verdict, change: Change, repo: Any) -> dict
 def _is_standing(verdict: Verdict, change: Change) -> bool:
     if change.before_bytes is None or change.delta_bytes is None or not verdict.segments:
         return True
-    now = verdict.segments[-1].level_bytes - change.before_bytes
-    return (now if change.worse else -now) > change.band_bytes
+    now = verdict.segments[-1].level_bytes
+    if change.worse:
+        return now - change.before_bytes > change.band_bytes
+    # The way down from a spike is no gain: below everything that was there before it is.
+    measured = verdict.series.measured
+    earlier = [
+        s.level_bytes
+        for s in verdict.segments
+        if measured[s.begin].commit.order <= change.good.order
+    ]
+    return min(earlier) - now > change.band_bytes
 
 
 def _params(series: Series) -> dict[str, str]:

@@ -74,6 +74,16 @@ const foxPlot = (() => {
     };
   }
 
+  // No commit of a creep is guilty alone, so its whole way is marked.
+  function creepTraces(changes, series, at) {
+    return changes.filter((c) => c.series === series.id && c.kind === "creep").map((c) => ({
+      x: [at.get(c.good_commit), at.get(c.commit)],
+      y: [c.before_bytes / MIB, c.after_bytes / MIB],
+      mode: "lines", line: { width: 3, dash: "dash", color: colour(c.bytes > 0 ? "--worse" : "--better") },
+      opacity: 0.7, hoverinfo: "skip", showlegend: false,
+    }));
+  }
+
   function failedTrace(series) {
     const values = series.points.map((p) => p.bytes).filter((b) => b !== null);
     const low = values.length ? Math.min(...values) / MIB : 0;
@@ -102,6 +112,7 @@ const foxPlot = (() => {
     const ink = colour("--muted"), rule = colour("--rule");
     const traces = [
       ...bandTraces(series, at), sampleTrace(series), lineTrace(series, commits),
+      ...creepTraces([...doc.regressions, ...doc.improvements], series, at),
       flagTrace(doc.regressions, series, at, true), flagTrace(doc.improvements, series, at, false),
       failedTrace(series),
     ];
