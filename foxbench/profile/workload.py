@@ -33,6 +33,7 @@ def import_trainer(spec: Spec) -> Any:
         A package that the model needs is not installed.
     """
     # Paid for here and not in the phases that use them first.
+    import pyarrow.parquet  # noqa: F401
 
     import foxbench.bars.parquet
     import foxbench.models.dataset  # noqa: F401

@@ -20,11 +20,12 @@ PYTHONPATH = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH
 MIB = 2**20
 STEP_BYTES = 24 * MIB
 
-#: A small configuration of each model: the real code in seconds.
+#: A small configuration of each model: the real code in seconds, and steps that are large enough
+#: to show in whole pages.
 TINY = {
-    "dqn": ["hidden=32,16", "capacity=500", "warmup=500", "batch=16"],
+    "dqn": ["hidden=128,64", "capacity=600", "warmup=600", "batch=512"],
     "ppo": ["hidden=32,16", "n_steps=128", "minibatch=32", "epochs=2"],
-    "mamba2": ["d_model=32", "layers=1", "headdim=16", "d_state=16", "seq_len=64", "batch=4"],
+    "mamba2": ["d_model=64", "layers=1", "seq_len=256", "batch=4"],
     "tft": ["d_model=16", "heads=2", "batch=8", "encoder=20", "decoder=5"],
 }
 
