@@ -19,9 +19,10 @@ import pyarrow.csv as pacsv
 from numpy.typing import NDArray
 
 from foxbench.bars.contracts import CONTRACTS, MONTH_CODES
-from foxbench.bars.schema import PRICE_COLUMNS, Bars, check, iso
+from foxbench.bars.schema import MINUTE_NS, PRICE_COLUMNS, Bars, check, iso
 from foxbench.errors import DataError, UsageError
 
+STAMPS = ("open", "close")
 COLUMNS = ("timestamp_utc", *PRICE_COLUMNS, "volume")
 
 _TIME = r"^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|\+00:?00)?$"
@@ -39,6 +40,7 @@ def import_csv(
     root: str,
     symbol: str | None = None,
     tick_nano: int | None = None,
+    stamp: str = "open",
 ) -> Bars:
     """Read ``.csv`` or ``.csv.gz`` bars of one contract.
 
@@ -51,6 +53,9 @@ def import_csv(
         Raw symbol; by default read from the file's name (``6EH4.XCME_….csv`` is 6EH4).
     tick_nano : int, optional
         Price step in units of 1e-9; by default the root's own.
+    stamp : str
+        Which end of the bar the file's times name: ``open``, or ``close`` (a minute is then
+        taken off, for ``ts_event`` is the open).
 
     Returns
     -------
@@ -62,9 +67,11 @@ def import_csv(
     DataError
         Names file, column and 0-based row (and line) of the first value that cannot be used.
     UsageError
-        An unknown root without a tick, or no symbol to be found.
+        An unknown root without a tick, no symbol to be found, or another ``stamp``.
     """
     source = Path(path)
+    if stamp not in STAMPS:
+        raise UsageError(f"unknown stamp {stamp!r}", f"use one of {', '.join(STAMPS)}")
     if tick_nano is None:
         if root not in CONTRACTS:
             raise UsageError(
@@ -78,8 +85,9 @@ def import_csv(
     for column, (form, expected) in _FORMS.items():
         _refuse_other_forms(table, name, column, form, expected)
     n = table.num_rows
+    times = _times(table.column("timestamp_utc"), name)
     bars = Bars(
-        ts_event=_times(table.column("timestamp_utc"), name),
+        ts_event=times - MINUTE_NS if stamp == "close" else times,
         **{c: _nano(table.column(c)) for c in PRICE_COLUMNS},
         volume=_whole(table.column("volume")),
         instrument_id=np.full(n, crc32(symbol.encode()), dtype=np.uint32),

@@ -138,7 +138,7 @@ def _season(minute: NDArray[np.int64]) -> NDArray[np.float64]:
         table = table * (
             1 + np.where(after >= 0, extra * np.exp(-np.abs(after) / _BUMP_DECAY_MINUTES), 0.0)
         )
-    trading = (since < 960) | (since >= calendar.OPEN_MINUTE_CT)
+    trading = (since < calendar.CLOSE_MINUTE_CT) | (since >= calendar.OPEN_MINUTE_CT)
     values: NDArray[np.float64] = table[minute] / np.sqrt(np.mean(table[trading] ** 2))
     return values
 
