@@ -14,13 +14,11 @@
 
 enum { MMAP_THRESHOLD_BYTES = 65536, TRIM_THRESHOLD_BYTES = 0, ARENAS = 1 };
 
-int fox_quiet_allocator(void)
-{
+int fox_quiet_allocator(void) {
 #ifdef __GLIBC__
     /* mallopt answers 1 for success; setting either threshold ends glibc's own adjusting. */
     if (mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES) != 1 ||
-        mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD_BYTES) != 1 ||
-        mallopt(M_ARENA_MAX, ARENAS) != 1)
+        mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD_BYTES) != 1 || mallopt(M_ARENA_MAX, ARENAS) != 1)
         return -EINVAL;
     return 0;
 #else
@@ -28,8 +26,7 @@ int fox_quiet_allocator(void)
 #endif
 }
 
-int fox_malloc_trim(int *released)
-{
+int fox_malloc_trim(int *released) {
 #ifdef __GLIBC__
     *released = malloc_trim(0);
     return 0;

@@ -7,8 +7,7 @@
 
 /* Opened anew each time, not kept: a kept number that somebody closed and reused would make us
  * write into his file.  Whoever calls this has folded the mark away before. */
-int fox_clear_refs_reset(void)
-{
+int fox_clear_refs_reset(void) {
     int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
     if (fd < 0)
         return fox_neg_errno();

@@ -3,8 +3,7 @@
 
 #include "internal.h"
 
-int fox_clock_ns(int64_t *out)
-{
+int fox_clock_ns(int64_t *out) {
     struct timespec now;
     if (clock_gettime(CLOCK_MONOTONIC, &now) != 0)
         return fox_neg_errno();

@@ -13,8 +13,7 @@
 #include "internal.h"
 
 int64_t fox_error_bound_bytes(int major, int minor, int n_cpus, int64_t n_threads,
-                              int64_t page_bytes)
-{
+                              int64_t page_bytes) {
     enum { COUNTERS = 3, MIN_BATCH = 32, THREAD_EVENTS = 64 };
 
     if (major < 0 || minor < 0 || n_cpus < 1 || n_threads < 1 || page_bytes < 1)
@@ -26,8 +25,7 @@ int64_t fox_error_bound_bytes(int major, int minor, int n_cpus, int64_t n_thread
 }
 
 /* "6.18.44-x" -> 6, 18. */
-int fox_kernel_parse(const char *release, int *major, int *minor)
-{
+int fox_kernel_parse(const char *release, int *major, int *minor) {
     int parts[2] = {0, 0};
     for (int part = 0; part < 2; part++) {
         if (*release < '0' || *release > '9')
@@ -46,16 +44,14 @@ int fox_kernel_parse(const char *release, int *major, int *minor)
     return 0;
 }
 
-int fox_kernel_version(int *major, int *minor)
-{
+int fox_kernel_version(int *major, int *minor) {
     struct utsname name;
     if (uname(&name) != 0)
         return fox_neg_errno();
     return fox_kernel_parse(name.release, major, minor);
 }
 
-int fox_error_bound_here(int64_t *out)
-{
+int fox_error_bound_here(int64_t *out) {
     int major = 0, minor = 0;
     int64_t page = 0;
     fox_status status;

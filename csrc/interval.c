@@ -30,14 +30,12 @@ static struct slot slots[SLOTS];
 static int used; /* slots[used..] were never open */
 static int64_t lifetime_bytes = -1;
 
-static int64_t larger(int64_t a, int64_t b)
-{
+static int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
 /* Reads the mark into every open interval; *mark is its value.  -ENODATA: no VmHWM line here. */
-static int fold_mark(int64_t *mark)
-{
+static int fold_mark(int64_t *mark) {
     fox_status status;
     int error = fox_status_read_locked(&status);
     if (error == 0 && status.hwm_bytes < 0)
@@ -53,23 +51,20 @@ static int fold_mark(int64_t *mark)
 }
 
 /* Never resets a mark that it could not save. */
-static int fold_and_reset(void)
-{
+static int fold_and_reset(void) {
     int64_t mark;
     int error = fold_mark(&mark);
     return error != 0 ? error : fox_clear_refs_reset();
 }
 
-int fox_hwm_reset(void)
-{
+int fox_hwm_reset(void) {
     fox_lock();
     int error = fold_and_reset();
     fox_unlock();
     return error;
 }
 
-int fox_lifetime_peak(int64_t *out)
-{
+int fox_lifetime_peak(int64_t *out) {
     int64_t mark;
     fox_lock();
     int error = fold_mark(&mark);
@@ -79,8 +74,7 @@ int fox_lifetime_peak(int64_t *out)
     return error;
 }
 
-static int begin_locked(int use_hwm, int64_t *id)
-{
+static int begin_locked(int use_hwm, int64_t *id) {
     int at = 0;
     while (at < used && slots[at].open)
         at++;
@@ -105,24 +99,21 @@ static int begin_locked(int use_hwm, int64_t *id)
     return 0;
 }
 
-int fox_interval_begin(int use_hwm, int64_t *id)
-{
+int fox_interval_begin(int use_hwm, int64_t *id) {
     fox_lock();
     int error = begin_locked(use_hwm, id);
     fox_unlock();
     return error;
 }
 
-static struct slot *find(int64_t id)
-{
+static struct slot *find(int64_t id) {
     int64_t at = id & 0xffff;
     if (id < 0 || at >= used || !slots[at].open || slots[at].generation != (uint64_t)id >> 16)
         return NULL;
     return &slots[at];
 }
 
-static void subtract(fox_usage *from, const fox_usage *less)
-{
+static void subtract(fox_usage *from, const fox_usage *less) {
     from->user_ns -= less->user_ns;
     from->system_ns -= less->system_ns;
     from->minor_faults -= less->minor_faults;
@@ -131,8 +122,7 @@ static void subtract(fox_usage *from, const fox_usage *less)
     from->involuntary_ctxt_switches -= less->involuntary_ctxt_switches;
 }
 
-static int read_locked(const struct slot *slot, fox_interval *out)
-{
+static int read_locked(const struct slot *slot, fox_interval *out) {
     fox_statm statm;
     int64_t mark;
 
@@ -157,8 +147,7 @@ static int read_locked(const struct slot *slot, fox_interval *out)
     return 0;
 }
 
-int fox_interval_read(int64_t id, fox_interval *out)
-{
+int fox_interval_read(int64_t id, fox_interval *out) {
     fox_lock();
     const struct slot *slot = find(id);
     int error = slot == NULL ? -ENOENT : read_locked(slot, out);
@@ -166,8 +155,7 @@ int fox_interval_read(int64_t id, fox_interval *out)
     return error;
 }
 
-int fox_interval_end(int64_t id, fox_interval *out)
-{
+int fox_interval_end(int64_t id, fox_interval *out) {
     fox_lock();
     struct slot *slot = find(id);
     int error = slot == NULL ? -ENOENT : read_locked(slot, out);
@@ -177,8 +165,7 @@ int fox_interval_end(int64_t id, fox_interval *out)
     return error;
 }
 
-void fox_interval_sample_locked(int64_t rss_bytes)
-{
+void fox_interval_sample_locked(int64_t rss_bytes) {
     for (int i = 0; i < used; i++) {
         if (!slots[i].open)
             continue;
@@ -188,8 +175,7 @@ void fox_interval_sample_locked(int64_t rss_bytes)
 }
 
 /* In a forked child: what was open belongs to the parent. */
-void fox_interval_forget_all_locked(void)
-{
+void fox_interval_forget_all_locked(void) {
     for (int i = 0; i < used; i++)
         slots[i].open = false;
     lifetime_bytes = -1;

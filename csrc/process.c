@@ -24,19 +24,16 @@ static struct kept kept_files[FOX_N_FILES] = {
     [FOX_STATUS] = {"/proc/self/status", -1, 0},
 };
 
-static void before_fork(void)
-{
+static void before_fork(void) {
     pthread_mutex_lock(&lock);
 }
 
-static void in_parent(void)
-{
+static void in_parent(void) {
     pthread_mutex_unlock(&lock);
 }
 
 /* The child has no sampling thread, and the descriptors and intervals are its parent's. */
-static void in_child(void)
-{
+static void in_child(void) {
     for (int file = 0; file < FOX_N_FILES; file++) {
         if (kept_files[file].fd >= 0)
             close(kept_files[file].fd);
@@ -46,32 +43,27 @@ static void in_child(void)
     pthread_mutex_unlock(&lock);
 }
 
-static void register_fork_handlers(void)
-{
+static void register_fork_handlers(void) {
     (void)pthread_atfork(before_fork, in_parent, in_child);
 }
 
-void fox_lock(void)
-{
+void fox_lock(void) {
     pthread_once(&once, register_fork_handlers);
     pthread_mutex_lock(&lock);
 }
 
-void fox_unlock(void)
-{
+void fox_unlock(void) {
     pthread_mutex_unlock(&lock);
 }
 
 /* Lets go of a descriptor without closing it: when it no longer answers as our file, somebody
  * closed the number under us and may have opened something of his own at it. */
-void fox_kept_forget(enum fox_file file)
-{
+void fox_kept_forget(enum fox_file file) {
     kept_files[file].fd = -1;
 }
 
 /* One pread at offset; opens the file where needed, and once more after a failure. */
-int fox_kept_read(enum fox_file file, int64_t offset, char *into, size_t room, size_t *n)
-{
+int fox_kept_read(enum fox_file file, int64_t offset, char *into, size_t room, size_t *n) {
     struct kept *kept = &kept_files[file];
     pid_t pid = getpid();
     int error = 0;

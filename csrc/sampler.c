@@ -18,7 +18,12 @@
 
 #include "internal.h"
 
+/* A sanitizer's thread-local data alone is larger than the 256 KB that are plenty otherwise. */
+#ifdef FOX_SANITIZED
+enum { STACK_BYTES = 4 * 1024 * 1024 };
+#else
 enum { STACK_BYTES = 256 * 1024 };
+#endif
 
 struct fox_sampler {
     _Atomic uint32_t stop;
@@ -32,16 +37,14 @@ struct fox_sampler {
     fox_timeline timeline;
 };
 
-static void record_error(fox_sampler *sampler, int error)
-{
+static void record_error(fox_sampler *sampler, int error) {
     sampler->stats.n_errors++;
     if (sampler->stats.first_error == 0)
         sampler->stats.first_error = error;
 }
 
 /* The clock is read under the lock, so that the times in the timeline never go back. */
-static int sample(fox_sampler *sampler, int64_t *now_ns)
-{
+static int sample(fox_sampler *sampler, int64_t *now_ns) {
     fox_statm statm;
     fox_lock();
     int clock_error = fox_clock_ns(now_ns);
@@ -61,8 +64,7 @@ static int sample(fox_sampler *sampler, int64_t *now_ns)
 }
 
 /* 0: the deadline came.  1: asked to stop.  -errno: the wait itself failed. */
-static int wait_until(fox_sampler *sampler, int64_t deadline_ns)
-{
+static int wait_until(fox_sampler *sampler, int64_t deadline_ns) {
     const struct timespec deadline = {(time_t)(deadline_ns / 1000000000),
                                       (long)(deadline_ns % 1000000000)};
     for (;;) {
@@ -76,8 +78,7 @@ static int wait_until(fox_sampler *sampler, int64_t deadline_ns)
     }
 }
 
-static void sample_until_stopped(fox_sampler *sampler)
-{
+static void sample_until_stopped(fox_sampler *sampler) {
     int64_t now, deadline;
     int error = fox_clock_ns(&now);
     deadline = now + sampler->period_ns;
@@ -103,8 +104,7 @@ static void sample_until_stopped(fox_sampler *sampler)
     fox_unlock();
 }
 
-static void *run(void *argument)
-{
+static void *run(void *argument) {
     fox_sampler *sampler = argument;
     struct timespec cpu;
 
@@ -120,8 +120,7 @@ static void *run(void *argument)
     return NULL;
 }
 
-int fox_sampler_new(double hz, int64_t capacity, fox_sampler **out)
-{
+int fox_sampler_new(double hz, int64_t capacity, fox_sampler **out) {
     int64_t page;
     if (!(hz >= 100.0 && hz <= 10000.0) || !fox_timeline_capacity_ok(capacity))
         return -EINVAL;
@@ -135,8 +134,8 @@ int fox_sampler_new(double hz, int64_t capacity, fox_sampler **out)
     size_t head = (sizeof(fox_sampler) + 63) / 64 * 64;
     size_t size = guard + stack + head + (size_t)capacity * sizeof(fox_bucket);
     size = (size + guard - 1) / guard * guard;
-    char *map = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    char *map =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (map == MAP_FAILED)
         return fox_neg_errno();
     if (mprotect(map, guard, PROT_NONE) != 0) {
@@ -159,30 +158,35 @@ int fox_sampler_new(double hz, int64_t capacity, fox_sampler **out)
     return 0;
 }
 
-static int create_thread(fox_sampler *sampler)
-{
+static int create_on(fox_sampler *sampler, bool own_stack) {
     pthread_attr_t attributes;
-    sigset_t all, before;
-
     int error = pthread_attr_init(&attributes);
     if (error != 0)
-        return -error;
-    error = pthread_attr_setstack(&attributes, sampler->stack, STACK_BYTES);
-    if (error == 0) {
-        /* A handler of the host program must never run on this thread's small stack. */
-        sigfillset(&all);
-        error = pthread_sigmask(SIG_SETMASK, &all, &before);
-    }
-    if (error == 0) {
+        return error;
+    if (own_stack)
+        error = pthread_attr_setstack(&attributes, sampler->stack, STACK_BYTES);
+    if (error == 0)
         error = pthread_create(&sampler->thread, &attributes, run, sampler);
-        (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    }
     pthread_attr_destroy(&attributes);
+    return error;
+}
+
+/* A thread inherits the signal mask: with all blocked, no handler of the host program can ever
+ * run on this small stack. */
+static int create_thread(fox_sampler *sampler) {
+    sigset_t all, before;
+    sigfillset(&all);
+    int error = pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (error != 0)
+        return -error;
+    error = create_on(sampler, true);
+    if (error == EINVAL) /* libc keeps thread-local data on the stack, and this host has too much */
+        error = create_on(sampler, false);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return -error;
 }
 
-int fox_sampler_start(fox_sampler *sampler)
-{
+int fox_sampler_start(fox_sampler *sampler) {
     int64_t now;
     pid_t pid = getpid();
 
@@ -206,8 +210,7 @@ int fox_sampler_start(fox_sampler *sampler)
     return error;
 }
 
-int fox_sampler_stop(fox_sampler *sampler)
-{
+int fox_sampler_stop(fox_sampler *sampler) {
     fox_lock();
     bool running = sampler->stats.running != 0;
     bool ours = sampler->pid == getpid();
@@ -222,8 +225,7 @@ int fox_sampler_stop(fox_sampler *sampler)
     return -pthread_join(sampler->thread, NULL);
 }
 
-int fox_sampler_read(fox_sampler *sampler, fox_sampler_stats *out)
-{
+int fox_sampler_read(fox_sampler *sampler, fox_sampler_stats *out) {
     fox_lock();
     *out = sampler->stats;
     if (sampler->pid != getpid())
@@ -234,24 +236,21 @@ int fox_sampler_read(fox_sampler *sampler, fox_sampler_stats *out)
     return 0;
 }
 
-int64_t fox_sampler_length(fox_sampler *sampler)
-{
+int64_t fox_sampler_length(fox_sampler *sampler) {
     fox_lock();
     int64_t length = fox_timeline_length(&sampler->timeline);
     fox_unlock();
     return length;
 }
 
-int fox_sampler_copy(fox_sampler *sampler, fox_bucket *into, int64_t room, int64_t *n)
-{
+int fox_sampler_copy(fox_sampler *sampler, fox_bucket *into, int64_t room, int64_t *n) {
     fox_lock();
     int error = fox_timeline_copy(&sampler->timeline, into, room, n);
     fox_unlock();
     return error;
 }
 
-void fox_sampler_free(fox_sampler *sampler)
-{
+void fox_sampler_free(fox_sampler *sampler) {
     if (sampler == NULL)
         return;
     (void)fox_sampler_stop(sampler);

@@ -7,8 +7,7 @@
 static const int64_t max_pages = INT64_MAX / (1 << 20); /* no overflow with any page size */
 
 /* The first three fields: size, resident, shared.  -EPROTO when they are not three numbers. */
-int fox_statm_parse(const char *text, size_t n, int64_t pages[3])
-{
+int fox_statm_parse(const char *text, size_t n, int64_t pages[3]) {
     size_t at = 0;
     for (int field = 0; field < 3; field++) {
         int64_t value = 0;
@@ -27,8 +26,7 @@ int fox_statm_parse(const char *text, size_t n, int64_t pages[3])
     return 0;
 }
 
-int fox_page_bytes(int64_t *out)
-{
+int fox_page_bytes(int64_t *out) {
     long page = sysconf(_SC_PAGESIZE);
     if (page <= 0)
         return fox_neg_errno();
@@ -36,8 +34,7 @@ int fox_page_bytes(int64_t *out)
     return 0;
 }
 
-int fox_statm_read_locked(fox_statm *out)
-{
+int fox_statm_read_locked(fox_statm *out) {
     char text[128];
     int64_t pages[3], page = 0;
     size_t n;
@@ -62,16 +59,14 @@ int fox_statm_read_locked(fox_statm *out)
     return error;
 }
 
-int fox_statm_read(fox_statm *out)
-{
+int fox_statm_read(fox_statm *out) {
     fox_lock();
     int error = fox_statm_read_locked(out);
     fox_unlock();
     return error;
 }
 
-int fox_rss_bytes(int64_t *out)
-{
+int fox_rss_bytes(int64_t *out) {
     fox_statm statm;
     int error = fox_statm_read(&statm);
     if (error == 0)

@@ -8,8 +8,7 @@
 enum { ROOM = 16384 };
 
 /* The number after "key:" when the line begins with it, else -1. */
-static int64_t number_after(const char *line, size_t n, const char *key, int64_t unit)
-{
+static int64_t number_after(const char *line, size_t n, const char *key, int64_t unit) {
     size_t at = strlen(key);
     if (n <= at || memcmp(line, key, at) != 0 || line[at] != ':')
         return -1;
@@ -29,8 +28,7 @@ static int64_t number_after(const char *line, size_t n, const char *key, int64_t
 }
 
 /* Lines that are absent leave their field at -1. */
-void fox_status_parse(const char *text, size_t n, fox_status *out)
-{
+void fox_status_parse(const char *text, size_t n, fox_status *out) {
     const struct {
         const char *key;
         int64_t unit;
@@ -56,8 +54,7 @@ void fox_status_parse(const char *text, size_t n, fox_status *out)
     }
 }
 
-int fox_status_read_locked(fox_status *out)
-{
+int fox_status_read_locked(fox_status *out) {
     static char text[ROOM]; /* under the lock, and kept off the small stack of the thread */
 
     for (int attempt = 0; attempt < 2; attempt++) {
@@ -76,8 +73,7 @@ int fox_status_read_locked(fox_status *out)
     return -EPROTO;
 }
 
-int fox_status_read(fox_status *out)
-{
+int fox_status_read(fox_status *out) {
     fox_lock();
     int error = fox_status_read_locked(out);
     fox_unlock();

@@ -10,13 +10,11 @@
 
 #include "internal.h"
 
-bool fox_timeline_capacity_ok(int64_t capacity)
-{
+bool fox_timeline_capacity_ok(int64_t capacity) {
     return capacity >= 2 && capacity <= 1048576 && (capacity & (capacity - 1)) == 0;
 }
 
-void fox_timeline_init(fox_timeline *timeline, fox_bucket *buckets, int64_t capacity)
-{
+void fox_timeline_init(fox_timeline *timeline, fox_bucket *buckets, int64_t capacity) {
     timeline->buckets = buckets;
     timeline->capacity = capacity;
     timeline->length = 0;
@@ -24,8 +22,7 @@ void fox_timeline_init(fox_timeline *timeline, fox_bucket *buckets, int64_t capa
     timeline->last_ns = INT64_MIN;
 }
 
-int fox_timeline_new(int64_t capacity, fox_timeline **out)
-{
+int fox_timeline_new(int64_t capacity, fox_timeline **out) {
     if (!fox_timeline_capacity_ok(capacity))
         return -EINVAL;
     size_t buckets_size = (size_t)capacity * sizeof(fox_bucket);
@@ -41,8 +38,7 @@ int fox_timeline_new(int64_t capacity, fox_timeline **out)
     return 0;
 }
 
-void fox_timeline_free(fox_timeline *timeline)
-{
+void fox_timeline_free(fox_timeline *timeline) {
     if (timeline == NULL)
         return;
     free(timeline->buckets);
@@ -50,8 +46,7 @@ void fox_timeline_free(fox_timeline *timeline)
 }
 
 /* Ties keep the earlier time: the moment the peak was first reached. */
-static fox_bucket merged(const fox_bucket *a, const fox_bucket *b)
-{
+static fox_bucket merged(const fox_bucket *a, const fox_bucket *b) {
     fox_bucket both = *a;
     if (b->max_bytes > a->max_bytes) {
         both.max_bytes = b->max_bytes;
@@ -64,8 +59,7 @@ static fox_bucket merged(const fox_bucket *a, const fox_bucket *b)
     return both;
 }
 
-static void merge_pairs(fox_timeline *timeline)
-{
+static void merge_pairs(fox_timeline *timeline) {
     fox_bucket *buckets = timeline->buckets;
     for (int64_t pair = 0; pair < timeline->length / 2; pair++)
         buckets[pair] = merged(&buckets[2 * pair], &buckets[2 * pair + 1]);
@@ -73,8 +67,7 @@ static void merge_pairs(fox_timeline *timeline)
     timeline->width *= 2;
 }
 
-int fox_timeline_add(fox_timeline *timeline, int64_t now_ns, int64_t bytes)
-{
+int fox_timeline_add(fox_timeline *timeline, int64_t now_ns, int64_t bytes) {
     if (bytes < 0 || now_ns < timeline->last_ns)
         return -EINVAL;
     const fox_bucket sample = {now_ns, now_ns, bytes, bytes, bytes, 1};
@@ -91,13 +84,11 @@ int fox_timeline_add(fox_timeline *timeline, int64_t now_ns, int64_t bytes)
     return 0;
 }
 
-int64_t fox_timeline_length(const fox_timeline *timeline)
-{
+int64_t fox_timeline_length(const fox_timeline *timeline) {
     return timeline->length;
 }
 
-int fox_timeline_copy(const fox_timeline *timeline, fox_bucket *into, int64_t room, int64_t *n)
-{
+int fox_timeline_copy(const fox_timeline *timeline, fox_bucket *into, int64_t room, int64_t *n) {
     if (room < timeline->length)
         return -ENOSPC;
     memcpy(into, timeline->buckets, (size_t)timeline->length * sizeof(fox_bucket));

@@ -3,13 +3,11 @@
 
 #include "internal.h"
 
-static int64_t ns(struct timeval time)
-{
+static int64_t ns(struct timeval time) {
     return (int64_t)time.tv_sec * 1000000000 + (int64_t)time.tv_usec * 1000;
 }
 
-int fox_usage_read(fox_usage *out)
-{
+int fox_usage_read(fox_usage *out) {
     struct rusage usage;
     if (getrusage(RUSAGE_SELF, &usage) != 0)
         return fox_neg_errno();

@@ -72,7 +72,7 @@ class Phase:
         self._meter._phase_ended(self)
 
 
-class measure:  # noqa: N801 - reads as a verb at the call: with foxbench.measure() as m
+class measure:
     """Measure the memory of a block, or of each call of a function.
 
     Parameters
