@@ -1,0 +1,142 @@
+"""The published memory page in a real browser without a network."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+import stored_history
+from foreign_repo import ForeignRepo
+
+pytestmark = pytest.mark.browser
+
+CHROMIUM_ARGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    repo = ForeignRepo.create(tmp_path_factory.mktemp("page"))
+    stored_history.build(repo)
+    memory, _ = repo.publish()
+    return repo.root / "html", memory
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("no chromium on PATH")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(browser, published):
+    """``open(**context options)`` -> (page, complaints); fails later on any complaint."""
+    contexts, complaints = [], []
+
+    def go(address="memory.html", **options):
+        context = browser.new_context(
+            offline=True, viewport={"width": 1280, "height": 900}, **options
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
+        page.on("pageerror", lambda e: complaints.append(str(e)))
+        page.on("requestfailed", lambda r: complaints.append(f"{r.url} {r.failure}"))
+        page.on(
+            "request",
+            lambda r: None if r.url.startswith(("file:", "data:")) else complaints.append(r.url),
+        )
+        page.goto(
+            f"{(published[0] / address.split('#')[0]).as_uri()}{address[len('memory.html') :]}"
+        )
+        page.wait_for_selector("#figure[data-series] svg.main-svg .scatterlayer .point")
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def test_the_plot_is_drawn_with_every_commit_and_the_worst_series_first(
+    opened, published, tmp_path
+):
+    page = opened()
+    shown = page.get_attribute("#figure", "data-series")
+    memory = published[1]
+    assert shown == next(r["series"] for r in memory["regressions"] if r["standing"])
+    points = page.locator("#figure .scatterlayer .point").count()
+    assert points >= stored_history.N_COMMITS
+    page.screenshot(path=tmp_path / "memory.png", full_page=True)
+    assert (tmp_path / "memory.png").stat().st_size > 20_000
+
+
+def test_regressions_show_bytes_first_then_percent_then_commit(opened, published):
+    page = opened()
+    change = next(r for r in published[1]["regressions"] if "4096" in r["label"])
+    item = page.locator("ol.changes li", has_text=change["label"]).first
+    text = item.inner_text()
+    order = [
+        text.index(f"+{change['bytes'] / 2**20:.2f} MiB"),
+        text.index(f"+{change['percent']:.1f} %"),
+    ]
+    order.append(text.index(change["commit"][:8]))
+    assert order == sorted(order)
+    assert "Keep activations" in text
+    assert "Ada &amp; Lovelace" in text
+
+
+def test_names_of_strangers_are_text_everywhere(opened, published, tmp_path):
+    page = opened()
+    odd = next(s for s in published[1]["series"] if s["benchmark"] == "step.Odd.steppeak_step")
+    page.select_option("#pick", odd["id"])
+    page.wait_for_selector(f"#figure[data-series={odd['id']}]")
+    page.select_option(
+        "#pick", next(s["id"] for s in published[1]["series"] if "4096" in s["label"])
+    )
+    page.locator("#figure .textpoint").scroll_into_view_if_needed()
+    box = page.locator("#figure .textpoint").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] + 12)
+    hover = page.wait_for_selector("#figure .hoverlayer .hovertext")
+    assert stored_history.HOSTILE in hover.text_content()
+    page.screenshot(path=tmp_path / "hover.png")
+    assert page.evaluate("window.pwned") is None
+    assert page.locator("img").count() == 0
+    assert stored_history.HOSTILE in page.locator("table.now").inner_text()
+
+
+def test_a_series_is_picked_by_keyboard_and_its_address_opens_it_again(opened, published):
+    page = opened()
+    link = page.locator("table.now a[data-series]").last
+    wanted = link.get_attribute("data-series")
+    link.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(f"#figure[data-series={wanted}]")
+    assert page.evaluate("document.activeElement.id") == "plot"
+    again = opened("memory.html" + page.evaluate("location.hash"))
+    assert again.get_attribute("#figure", "data-series") == wanted
+
+
+def test_dark_and_narrow_screens_are_served(opened, tmp_path):
+    page = opened(color_scheme="dark")
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert sum(int(c) for c in background.strip("rgb()").split(",")) < 150
+    page.screenshot(path=tmp_path / "dark.png", full_page=True)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_function("document.querySelector('#figure svg.main-svg').clientWidth < 390")
+    page.screenshot(path=tmp_path / "narrow.png", full_page=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
