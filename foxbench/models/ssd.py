@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,8 @@ def _blocks(x: Tensor, log_decay: Tensor, b: Tensor, c: Tensor) -> _Blocks:
     above = torch.ones(q, q, dtype=torch.bool, device=x.device).triu_(1)
     decay = (ah.unsqueeze(-1) - ah.unsqueeze(-2)).masked_fill_(above, -torch.inf).exp_()
     total = a[:, :, -1].transpose(1, 2).cumsum(-1)  # (b,h,k) log decay up to a chunk's end
-    entered = total - a[:, :, -1].transpose(1, 2)  # ... up to its start
+    # ... up to its start: shifted, as total minus the chunk's own would round by what is in it.
+    entered = nn.functional.pad(total[..., :-1], (1, 0))
     not_before = torch.ones(k, k, dtype=torch.bool, device=x.device).triu_(0)
     carry = (entered.unsqueeze(-1) - total.unsqueeze(-2)).masked_fill_(not_before, -torch.inf)
     return _Blocks(
