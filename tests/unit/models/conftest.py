@@ -68,7 +68,7 @@ def build_market(
     return MarketData(tuple(series))
 
 
-def threshold_rule(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _threshold(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """``r = .8 * sign(x0) where |x0| > .3, plus standard normal noise``: for the agents."""
     return 0.8 * np.sign(x[:, 0]) * (np.abs(x[:, 0]) > 0.3) + rng.standard_normal(len(x))
 
@@ -90,8 +90,14 @@ def make_market() -> Callable[..., MarketData]:
 
 
 @pytest.fixture(scope="session")
+def threshold_rule() -> Rule:
+    """The rule of ``planted_market``, for one of another size."""
+    return _threshold
+
+
+@pytest.fixture(scope="session")
 def planted_market() -> MarketData:
-    return build_market(rule=threshold_rule)
+    return build_market(rule=_threshold)
 
 
 @pytest.fixture(scope="session")
