@@ -15,18 +15,19 @@ from dataclasses import dataclass
 from foxbench.history.series import Point, Series
 
 #: Band in standard deviations of one measurement.  The difference of two medians of three has a
-#: standard deviation of 0.95 of one measurement's, so that 4 leaves about three false alarms in
-#: 100,000 pairs of commits with normal noise.
+#: standard deviation of 0.95 of one measurement's; the rest allows for noise that is not normal
+#: and for the many pairs of commits that are looked at.
 BAND_SIGMAS = 4.0
+
+#: The standard deviation enters as the upper end of its one-sided confidence interval, so that a
+#: short history, which knows its noise badly, is slower to call something a change.
+_CONFIDENCE = 0.9
 
 _PAGE_BYTES = 4096
 _NORMAL_IQR = 1.3489795  # interquartile range of a standard normal
 _MAD_TO_SIGMA = 1.4826
 _MIN_COMMITS = 6
-
-#: Expected range of n draws from a standard normal (d2 of control charts; D. C. Montgomery,
-#: Introduction to Statistical Quality Control, appendix VI).
-_EXPECTED_RANGE = {2: 1.128, 3: 1.693, 4: 2.059, 5: 2.326, 6: 2.534, 7: 2.704, 8: 2.847}
+_OUTLIER_RATIO = 3.0
 
 
 @dataclass(frozen=True)
@@ -58,16 +59,17 @@ def noise_band(series: Series) -> Band:
     """The band of ``series``, from all its measurements."""
     floor = floor_bytes(series.n_cpu)
     points = series.measured
-    repeated = [s for s in (_sigma_of_repeats(p) for p in points) if s is not None]
+    repeated = [s for s in (_spread_of_repeats(p) for p in points) if s is not None]
     if repeated:
-        # The median over commits: one commit on a busy machine must not widen the band for all.
-        sigma, source = statistics.median(repeated), "repeats"
+        sigma, source = _pooled(repeated, floor), "repeats"
         n = sum(p.n_measurements for p in points if p.n_measurements > 1)
+        freedom = n - len(repeated)
     else:
         values = [p.value_bytes for p in points if p.value_bytes is not None]
         sigma, source = _sigma_of_commits(values), "commits"
         n = len(values)
-    half_bytes = math.ceil(BAND_SIGMAS * sigma)
+        freedom = n - 1
+    half_bytes = math.ceil(BAND_SIGMAS * _upper(sigma, freedom))
     if half_bytes <= floor:
         return Band(floor, sigma, "floor", n)
     return Band(half_bytes, sigma, source, n)
@@ -83,21 +85,37 @@ def floor_bytes(n_cpu: int | None) -> int:
     return max(32, 2 * (n_cpu or 1)) * _PAGE_BYTES
 
 
-def _sigma_of_repeats(point: Point) -> float | None:
+def _upper(sigma: float, freedom: int) -> float:
+    if sigma == 0.0 or freedom < 1:
+        return sigma
+    from scipy.special import chdtri  # not scipy.stats, which takes a second to import
+
+    return sigma * math.sqrt(freedom / float(chdtri(freedom, _CONFIDENCE)))
+
+
+def _spread_of_repeats(point: Point) -> tuple[float, int] | None:
+    """Standard deviation and degrees of freedom of one commit's measurements."""
+    samples: Sequence[float] | None = point.samples_bytes
     n = point.n_measurements
-    samples = point.samples_bytes
-    if samples is not None and len(samples) >= 2:
-        if len(samples) in _EXPECTED_RANGE:
-            return (max(samples) - min(samples)) / _EXPECTED_RANGE[len(samples)]
-        return statistics.stdev(samples)
-    if point.quartiles_bytes is None or n < 2:
+    if samples is None and point.quartiles_bytes is not None and point.value_bytes is not None:
+        low, high = point.quartiles_bytes
+        if n > 3:
+            return (high - low) / _NORMAL_IQR, n - 1
+        # asv interpolates linearly, so two or three values follow from median and quartiles.
+        middle = point.value_bytes
+        samples = [2 * low - middle, middle, 2 * high - middle]
+        if n == 2:
+            samples = [middle - (high - low), middle + (high - low)]
+    if samples is None or n < 2 or len(samples) < 2:
         return None
-    iqr = point.quartiles_bytes[1] - point.quartiles_bytes[0]
-    if n <= 3:
-        # With asv's interpolated quartiles the interquartile range of two or three values is
-        # exactly half their range.
-        return 2 * iqr / _EXPECTED_RANGE[n]
-    return iqr / _NORMAL_IQR
+    return statistics.stdev(samples), len(samples) - 1
+
+
+def _pooled(spreads: Sequence[tuple[float, int]], floor: int) -> float:
+    """Root of the mean variance, outliers cut: one busy commit must not widen the band of all."""
+    most = max(_OUTLIER_RATIO * statistics.median(s for s, _ in spreads), float(floor))
+    total = sum(n * min(s, most) ** 2 for s, n in spreads)
+    return math.sqrt(total / sum(n for _, n in spreads))
 
 
 def _sigma_of_commits(values: Sequence[int]) -> float:
