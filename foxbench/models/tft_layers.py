@@ -122,9 +122,10 @@ class InterpretableAttention(nn.Module):
         super().__init__()
         self.heads = heads
         self.query = nn.Linear(d, d)
-        self.key = nn.Linear(d, d)
+        # No bias: it would add the same to a row's every score, and softmax does not see that.
+        self.key = nn.Linear(d, d, bias=False)
         self.value = nn.Linear(d, d // heads)
-        self.out = nn.Linear(d // heads, d, bias=False)
+        self.out = nn.Linear(d // heads, d)
 
     def weights(self, ahead: Tensor, all_steps: Tensor) -> Tensor:
         """Averaged weights (b,q,t): rows sum to 1, and step k ahead sees no later one.

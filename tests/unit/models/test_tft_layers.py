@@ -157,7 +157,7 @@ def test_attention_is_the_average_of_heads_that_share_one_value():
     for h in range(2):
         part = slice(4 * h, 4 * h + 4)
         q = ahead @ attention.query.weight[part].T + attention.query.bias[part]
-        k = seq @ attention.key.weight[part].T + attention.key.bias[part]
+        k = seq @ attention.key.weight[part].T
         weights = (q @ k.T / 2).masked_fill(mask, -torch.inf).softmax(-1)
         heads.append(weights @ attention.value(seq))
     want = attention.out(sum(heads) / 2)
