@@ -158,12 +158,16 @@ def _segments(values: NDArray[np.float64], band_bytes: int) -> list[Segment]:
     ends = [len(values)]
     if len(values) >= 2 and float(np.ptp(values)) > band_bytes:
         # ruptures imports scipy, a second in every process: only where there is work for it.
-        from ruptures import Pelt
+        from ruptures import KernelCPD
 
         # Splitting n values at a jump d saves d**2 / 2 when both sides have one value and d**2
         # when they are long.  Half the band squared therefore finds every jump above the band.
         penalty = band_bytes**2 / 2
-        ends = Pelt(model="l2", min_size=1, jump=1).fit(values).predict(pen=penalty)
+        # The linear kernel is the squared error, searched in C: a thousand times faster than
+        # ruptures.Pelt with the same answer.  Centred, so that squares of bytes keep precision.
+        centred = (values - np.median(values)).reshape(-1, 1)
+        found = KernelCPD(kernel="linear", min_size=1).fit(centred).predict(pen=penalty)
+        ends = [int(end) for end in found]
     begins = [0, *ends[:-1]]
     segments = [_segment(values, b, e) for b, e in zip(begins, ends, strict=True)]
     while len(segments) > 1:

@@ -116,3 +116,7 @@ def test_any_history_is_judged_and_no_change_lies_inside_its_band(values):
         assert change.good.order <= change.bad.order
         if change.kind in ("step", "last commit"):
             assert abs(change.delta_bytes) > verdict.band.bytes
+
+
+def test_a_history_of_thousands_of_commits_still_names_its_one_step():
+    assert told(noisy([30] * 1500 + [31] * 1500)) == [("step", 1499, 1500)]
