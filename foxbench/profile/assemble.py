@@ -144,6 +144,7 @@ def _steps(spec: Spec, records: Sequence[Record]) -> Steps | None:
     if plan is None:
         return None
     warm = [r for r in records if r["kind"] == "step" and r["n"] > 1]
+    settled = [r["step_peak_bytes"] for r in warm if r["settled"]]
     largest = max(warm, key=lambda r: r["step_peak_bytes"], default=None)
     full = plan["per_full_epoch"]
     return Steps(
@@ -153,7 +154,8 @@ def _steps(spec: Spec, records: Sequence[Record]) -> Steps | None:
         per_epoch=plan["per_epoch"],
         per_full_epoch=full,
         bounded=full is not None and plan["per_epoch"] < full,
-        median_peak_bytes=_median([r["step_peak_bytes"] for r in warm]),
+        n_settled=len(settled),
+        median_peak_bytes=_median(settled),
         max_peak_bytes=largest["step_peak_bytes"] if largest else None,
         max_peak_step=largest["n"] if largest else None,
         median_wall_ns=_median([r["wall_ns"] for r in warm]),

@@ -89,9 +89,9 @@ def _lines(profile: Profile) -> list[tuple[str, str]]:
         lines.append(
             (
                 "step peak",
-                f"{mib(steps.median_peak_bytes)} MiB median, {mib(steps.max_peak_bytes)} largest "
-                f"(step {steps.max_peak_step}), above the RSS before each of {steps.n_warm} warm "
-                f"steps",
+                f"{mib(steps.median_peak_bytes)} MiB above the settled RSS before it, median of "
+                f"{steps.n_settled} steps; largest of all {steps.n_warm} warm ones "
+                f"{mib(steps.max_peak_bytes)} (step {steps.max_peak_step})",
             )
         )
         lines.append(

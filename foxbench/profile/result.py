@@ -81,10 +81,14 @@ class Steps:
         Steps that pass over the data once; None where the trainer does not say.
     bounded : bool
         Whether ``per_epoch`` is below ``per_full_epoch``: the epochs were cut short.
-    median_peak_bytes, max_peak_bytes : int or None
-        Of the step peaks, each above the RSS at its own step's begin.
+    n_settled : int
+        Warm steps before which the memory was settled (measurement rule 3), spread over the run.
+    median_peak_bytes : int or None
+        Of the settled steps' peaks, each above the RSS at its own step's begin.
+    max_peak_bytes : int or None
+        The largest of all warm steps; one that was not settled reads low, never high.
     max_peak_step : int or None
-        Which step had the largest, counted from 1 (the first step of the run).
+        Which step had it, counted from 1 (the first step of the run).
     median_wall_ns, median_cpu_ns : int or None
     """
 
@@ -94,6 +98,7 @@ class Steps:
     per_epoch: int
     per_full_epoch: int | None
     bounded: bool
+    n_settled: int
     median_peak_bytes: int | None
     max_peak_bytes: int | None
     max_peak_step: int | None
@@ -176,7 +181,7 @@ class Profile:
     peak_bytes : int or None
         Absolute peak of the whole run; ``peak_err_bytes`` and ``peak_kind`` belong to it.
     step_peak_bytes : int or None
-        Median over the warm steps.
+        Median over the settled warm steps.
     first_step_peak_bytes : int or None
         The first step allocates gradients and optimizer state.
     seen_peak_bytes : int or None

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from importlib import metadata
 from typing import Any
 
-from foxbench.errors import EXIT_NOT_MEASURED, EXIT_OK, FoxbenchError, NotMeasured
+from foxbench.errors import EXIT_NOT_MEASURED, EXIT_OK, FoxbenchError, NotMeasured, UsageError
 from foxbench.profile import oom, workload
 from foxbench.profile.log import LogWriter
 from foxbench.profile.spec import Spec
@@ -28,6 +28,10 @@ from foxbench.sampler.result import MEASUREMENT_VERSION, Interval
 
 #: Characters of a traceback that are kept: its end tells, a deep recursion has thousands of lines.
 _TRACEBACK_CHARS = 20_000
+
+#: Warm steps whose peak counts: what is freed and kept by the heap hides in the RSS before the
+#: others, whose peaks come out too small (TFT: 7 MiB instead of 12).
+MAX_SETTLED = 10
 
 _PR_SET_PDEATHSIG = 1  # prctl(2)
 
@@ -108,27 +112,33 @@ class Training:
         bound = self.spec.steps_per_epoch
         per_epoch = bound if full is None else min(bound, full)
         total = self.spec.epochs * per_epoch
+        if total < 2:
+            raise UsageError(
+                "one step in all: the first step only warms up, so nothing would be measured",
+                "ask for more with --epochs, or give more bars",
+            )
+        settled = settled_steps(total)
         self.log.write("plan", per_epoch=per_epoch, per_full_epoch=full, total=total)
         allocator.settle()
         with self.phase("first_step") as first:
             loss = _loss(trainer.step())
-        self.log_step(1, loss, first[0])
-        if total > 1:
-            # Once, not before each step: settling costs more than a small model's step does.
-            allocator.settle()
-            with self.phase("step"):
-                for number in range(2, total + 1):
-                    self.log_step(number, *_measured_step(trainer))
+        self.log_step(1, loss, first[0], True)
+        with self.phase("step"):
+            for number in range(2, total + 1):
+                if number in settled:
+                    allocator.settle()
+                self.log_step(number, *_measured_step(trainer), number in settled)
         if callable(getattr(trainer, "bytes", None)):
             self.log.write("bytes", components={k: int(v) for k, v in trainer.bytes().items()})
 
-    def log_step(self, number: int, loss: float | None, interval: Interval) -> None:
-        """Write one step's figures."""
+    def log_step(self, number: int, loss: float | None, interval: Interval, settled: bool) -> None:
+        """Write one step's figures; ``settled`` says whether the memory before it was."""
         usage = interval.usage
         self.log.write(
             "step",
             n=number,
             loss=loss,
+            settled=settled,
             step_peak_bytes=interval.step_peak_bytes,
             rss_bytes=interval.rss_end_bytes,
             wall_ns=interval.end_ns - interval.begin_ns,
@@ -150,6 +160,16 @@ class Training:
         self.log.write("phase", **_flat(interval, self.origin_ns))
         self.log.sync()
         finished.append(interval)
+
+
+def settled_steps(total: int) -> frozenset[int]:
+    """The warm steps to settle before, spread over the run.
+
+    Not all: settling takes about 30 ms of collecting garbage, six times a step of DQN.
+    """
+    n_warm = total - 1
+    n_settled = min(n_warm, MAX_SETTLED)
+    return frozenset(2 + i * n_warm // n_settled for i in range(n_settled))
 
 
 def _measured_step(trainer: Any) -> tuple[float | None, Interval]:

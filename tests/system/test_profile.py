@@ -99,14 +99,24 @@ def test_each_model_is_profiled_phase_by_phase(model, folder, bars_file):
     assert profile.config["seed"] == 1
     assert profile.n_bars["ES"] > 1000
     assert all(name in out for name in phases(profile))
-    assert "bounded" in out
+    assert "not measured" not in out
+
+
+def test_epochs_that_are_cut_short_say_so(folder, bars_file):
+    arguments = ("my_trainers:Whole", bars_file, "2", "--steps-per-epoch=3")
+    code, out, _ = foxbench(folder, *arguments)
+    assert code == 0
+    assert "3 of the 4 steps" in out
+    steps = saved(folder).steps
+    assert (steps.per_epoch, steps.per_full_epoch, steps.bounded) == (3, 4, True)
 
 
 def test_a_step_that_takes_a_known_number_of_bytes_is_measured_within_the_bound(folder, bars_file):
-    code, out, err = foxbench(folder, "my_trainers:Plain", bars_file, "1", "--steps-per-epoch=9")
+    code, out, err = foxbench(folder, "my_trainers:Plain", bars_file, "2", "--steps-per-epoch=9")
     assert code == 0, out + err
     profile = saved(folder)
     bound = next(p for p in profile.phases if p.name == "step").peak_err_bytes
+    assert (profile.steps.n_warm, profile.steps.n_settled) == (17, 10)
     assert abs(profile.step_peak_bytes - STEP_BYTES) <= bound + 64 * 1024
     assert profile.component_bytes is None
     assert profile.evaluation is None

@@ -44,11 +44,12 @@ def phase(name, begin_ns=0, peak_bytes=100 * MIB, rss_begin_bytes=90 * MIB):
     }
 
 
-def step(n, loss=1.0, step_peak_bytes=2 * MIB):
+def step(n, loss=1.0, step_peak_bytes=2 * MIB, settled=True):
     return {
         "kind": "step",
         "n": n,
         "loss": loss,
+        "settled": settled,
         "step_peak_bytes": step_peak_bytes,
         "rss_bytes": 95 * MIB,
         "wall_ns": 1000 * n,

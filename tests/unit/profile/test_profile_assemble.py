@@ -41,6 +41,17 @@ def test_the_first_step_is_no_part_of_the_steps_statistics():
     assert steps.max_peak_step == 4
 
 
+def test_the_step_peak_is_the_median_of_the_settled_steps_alone():
+    found = records(peaks_mib=(20, 5, 1, 1, 7, 6))
+    for record in found:
+        if record["kind"] == "step":
+            record["settled"] = record["n"] in (1, 2, 5, 6)
+    profile = assembled(found)
+    assert profile.steps.n_settled == 3
+    assert profile.step_peak_bytes == 6 * MIB
+    assert profile.steps.max_peak_bytes == 7 * MIB
+
+
 def test_losses_are_averaged_over_each_epoch_the_first_step_included():
     losses = ok_profile().losses
     assert (losses.first, losses.last) == (5.0, 1.0)
