@@ -1,9 +1,9 @@
 """MAMBA-2 on bars: predict the next return at every position of a window.
 
-Dao & Gu 2024, "Transformers are SSMs" (arXiv:2405.21060).  Four residual blocks, each a norm, a
-projection, the mixer (convolution, SSD, gate; ``mamba2_mixer.py`` and ``ssd.py``) and a projection
-back.  One step draws 16 windows of 256 bars, works through them in micro-batches whose gradients
-add up to the full batch's, and lets Adam update once.
+Dao & Gu 2024, "Transformers are SSMs" (arXiv:2405.21060).  Four residual blocks, whose arithmetic
+is in ``mamba2_block.py`` and, the sequence mixing itself, in ``ssd.py``.  One step draws 16 windows
+of 256 bars, works through them in micro-batches whose gradients add up to the full batch's, and
+lets Adam update once.
 
 Shape letters: b windows, l bars of a window, f features, d model width, i inner width, h heads.
 """
@@ -22,7 +22,7 @@ from foxbench.models.adam import Adam
 from foxbench.models.common import Bars, component_bytes, seeded
 from foxbench.models.configs import Mamba2Config
 from foxbench.models.data import MarketData
-from foxbench.models.mamba2_mixer import mix, rms_norm
+from foxbench.models.mamba2_block import Weights, block, rms_norm
 
 #: Step sizes dt that heads start from, log-uniform, as in the paper's code.
 DT_RANGE = (1e-3, 0.1)
@@ -31,39 +31,32 @@ A_RANGE = (1.0, 16.0)
 
 
 class Block(nn.Module):
-    """x + out_proj(mixer(in_proj(norm(x))))."""
+    """The parameters of one block, initialised; ``mamba2_block.py`` computes with them."""
 
     def __init__(self, cfg: Mamba2Config) -> None:
         super().__init__()
         d, i, n, h = cfg.d_model, cfg.d_inner, cfg.d_state, cfg.heads
-        self.n_state, self.chunk = n, cfg.chunk
+        self.chunk = cfg.chunk
         self.norm = nn.Parameter(torch.ones(d))
-        self.in_proj = nn.Linear(d, 2 * i + 2 * n + h, bias=False)
-        bound = 1 / math.sqrt(cfg.d_conv)
-        self.conv_weight = nn.Parameter(torch.empty(cfg.d_conv, i + 2 * n).uniform_(-bound, bound))
-        self.conv_bias = nn.Parameter(torch.empty(i + 2 * n).uniform_(-bound, bound))
+        self.in_proj = _uniform(2 * i + 2 * n + h, d, fan_in=d)
+        self.conv = _uniform(cfg.d_conv, i + 2 * n, fan_in=cfg.d_conv)
+        self.conv_bias = _uniform(i + 2 * n, fan_in=cfg.d_conv)
         dt = torch.empty(h).uniform_(*map(math.log, DT_RANGE)).exp_()
         self.dt_bias = nn.Parameter(dt + (-torch.expm1(-dt)).log())  # softplus of this is dt
         self.a_log = nn.Parameter(torch.empty(h).uniform_(*A_RANGE).log_())
         self.skip = nn.Parameter(torch.ones(h))
         self.out_norm = nn.Parameter(torch.ones(i))
-        self.out_proj = nn.Linear(i, d, bias=False)
+        self.out_proj = _uniform(d, i, fan_in=i)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(b,l,d) -> (b,l,d)."""
-        mixed = mix(
-            self.in_proj(rms_norm(x, self.norm)),  # (b,l,2i+2n+h)
-            self.conv_weight,
-            self.conv_bias,
-            self.dt_bias,
-            self.a_log,
-            self.skip,
-            self.out_norm,
-            self.n_state,
-            self.chunk,
-        )  # (b,l,i)
-        y: Tensor = x + self.out_proj(mixed)
-        return y
+        """(b,l,d) -> (b,l,d), causal."""
+        return block(x, Weights(*[getattr(self, f) for f in Weights._fields]), self.chunk)
+
+
+def _uniform(*shape: int, fan_in: int) -> nn.Parameter:
+    """As nn.Linear and nn.Conv1d draw their weights."""
+    bound = 1 / math.sqrt(fan_in)
+    return nn.Parameter(torch.empty(shape).uniform_(-bound, bound))
 
 
 class Mamba2(nn.Module):

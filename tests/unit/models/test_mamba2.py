@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from foxbench.models.configs import Mamba2Config
 from foxbench.models.mamba2 import Mamba2, Mamba2Trainer
-from foxbench.models.mamba2_mixer import mix, rms_norm
+from foxbench.models.mamba2_block import Weights, block, rms_norm
 from foxbench.models.ssd import ssd
 
 SMALL = Mamba2Config(
@@ -55,52 +55,71 @@ def test_a_chunk_changes_nothing_but_rounding():
         torch.testing.assert_close(other, outputs[0], rtol=1e-11, atol=1e-12)
 
 
-HEADS, WIDTH, STATE, TAPS = 3, 4, 5, 4
+HEADS, WIDTH, STATE, TAPS, MODEL = 3, 4, 5, 4, 6
 INNER = HEADS * WIDTH
+SEEN = INNER + 2 * STATE
+SHAPES = Weights(
+    norm=(MODEL,),
+    in_proj=(2 * INNER + 2 * STATE + HEADS, MODEL),
+    conv=(TAPS, SEEN),
+    conv_bias=(SEEN,),
+    dt_bias=(HEADS,),
+    a_log=(HEADS,),
+    skip=(HEADS,),
+    out_norm=(INNER,),
+    out_proj=(MODEL, INNER),
+)
 
 
-def mixer_inputs(length):
+def block_inputs(length):
+    """x (2,length,MODEL) and every weight, all of them away from their start values."""
     g = torch.Generator().manual_seed(1)
-    shapes = [
-        (2, length, 2 * INNER + 2 * STATE + HEADS),
-        (TAPS, INNER + 2 * STATE),
-        (INNER + 2 * STATE,),
-        (HEADS,),
-        (HEADS,),
-        (HEADS,),
-        (INNER,),
-    ]
+    shapes = [(2, length, MODEL), *SHAPES]
     tensors = [torch.randn(s, generator=g, dtype=torch.float64) for s in shapes]
     return [t.requires_grad_() for t in tensors]
 
 
-def plain_mixer(projected, conv_weight, conv_bias, dt_bias, a_log, skip, norm_weight):
+def plain_block(x, *weights):
     """The same from torch's own conv1d, rms_norm and autograd."""
-    z, u, dt = projected.split([INNER, INNER + 2 * STATE, HEADS], -1)
+    w = Weights(*weights)
+    projected = functional.rms_norm(x, (MODEL,), w.norm, 1e-5) @ w.in_proj.T
+    z, u, dt = projected.split([INNER, SEEN, HEADS], -1)
     padded = functional.pad(u.mT, (TAPS - 1, 0))
-    conv = functional.conv1d(padded, conv_weight.T[:, None], conv_bias, groups=u.shape[-1])
-    x, b, c = functional.silu(conv.mT).split([INNER, STATE, STATE], -1)
-    x = x.unflatten(-1, (HEADS, WIDTH))
-    dt = functional.softplus(dt + dt_bias)
-    y = ssd(x * dt[..., None], -dt * a_log.exp(), b, c, 8) + skip[:, None] * x
+    conv = functional.conv1d(padded, w.conv.T[:, None], w.conv_bias, groups=SEEN)
+    xs, b, c = functional.silu(conv.mT).split([INNER, STATE, STATE], -1)
+    xs = xs.unflatten(-1, (HEADS, WIDTH))
+    dt = functional.softplus(dt + w.dt_bias)
+    y = ssd(xs * dt[..., None], -dt * w.a_log.exp(), b, c, 8) + w.skip[:, None] * xs
     gated = y.flatten(2) * functional.silu(z)
-    return functional.rms_norm(gated, (INNER,), norm_weight, 1e-5)
+    return x + functional.rms_norm(gated, (INNER,), w.out_norm, 1e-5) @ w.out_proj.T
 
 
-def test_the_mixer_and_all_its_gradients_equal_torch_layers():
-    tensors = mixer_inputs(16)
-    got, want = mix(*tensors, STATE, 8), plain_mixer(*tensors)
+def test_a_block_and_all_its_gradients_equal_torch_layers():
+    x, *weights = block_inputs(16)
+    got, want = block(x, Weights(*weights), 8), plain_block(x, *weights)
     torch.testing.assert_close(got, want, rtol=1e-12, atol=1e-12)
-    weights = torch.randn_like(want)
-    got_grads = torch.autograd.grad((got * weights).sum(), tensors)
-    want_grads = torch.autograd.grad((want * weights).sum(), tensors)
-    for g, w in zip(got_grads, want_grads, strict=True):
-        torch.testing.assert_close(g, w, rtol=1e-10, atol=1e-12)
+    outer = torch.randn_like(want)
+    got_grads = torch.autograd.grad((got * outer).sum(), [x, *weights])
+    want_grads = torch.autograd.grad((want * outer).sum(), [x, *weights])
+    for name, g, w in zip(("x", *Weights._fields), got_grads, want_grads, strict=True):
+        torch.testing.assert_close(
+            g, w, rtol=1e-9, atol=1e-11, msg=lambda m, name=name: f"{name}: {m}"
+        )
 
 
-def test_a_window_shorter_than_the_convolution_is_mixed_too():
-    tensors = mixer_inputs(2)
-    assert torch.autograd.gradcheck(lambda *t: mix(*t, STATE, 1), tensors)
+def test_a_window_shorter_than_the_convolution_has_exact_gradients_too():
+    tensors = block_inputs(2)
+    assert torch.autograd.gradcheck(lambda x, *w: block(x, Weights(*w), 1), tensors)
+
+
+def test_a_block_keeps_its_input_one_projection_and_the_ssds_output():
+    x, *weights = (t.float().detach().requires_grad_() for t in block_inputs(16))
+    kept = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: (kept.append(t), t)[1], lambda t: t):
+        block(x, Weights(*weights), 8)
+    a_token = sum(t.numel() for t in kept if t.shape[:2] == (2, 16)) / (2 * 16)
+    assert len(kept) == 3 + len(weights)
+    assert a_token == MODEL + (2 * INNER + 2 * STATE + HEADS) + INNER
 
 
 def test_the_norm_equals_torchs_and_its_gradient_the_finite_difference():
