@@ -5,6 +5,7 @@ that would change the figures.
 from __future__ import annotations
 
 import os
+import sys
 import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,6 +28,21 @@ _DROPPED = (
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
+#: What the child is started with.  Not ``-m``, which puts the current folder in front of the
+#: search path (PYTHONSAFEPATH mends that from Python 3.11 on only): a folder that happens to hold
+#: a torch.py or a source tree of foxbench must shadow nothing.
+_BOOTSTRAP = """import sys
+if sys.path[0] == "":
+    del sys.path[0]
+from foxbench.profile.worker import main
+sys.exit(main(sys.argv[1:]))"""
+
+
+def child_command(spec_path: str) -> list[str]:
+    """The command line of the training process."""
+    return [sys.executable, "-c", _BOOTSTRAP, spec_path]
+
+
 def child_environment(
     quiet_allocator: bool, threads: int, base: Mapping[str, str] | None = None
 ) -> dict[str, str]:
@@ -44,8 +60,6 @@ def child_environment(
     env = {k: v for k, v in base.items() if k not in _DROPPED and not k.startswith("MALLOC_")}
     env.update(dict.fromkeys(_THREADS, str(threads)))
     env["PYTHONHASHSEED"] = "0"
-    # A folder that happens to hold a torch.py or a foxbench must shadow nothing (Python >= 3.11).
-    env["PYTHONSAFEPATH"] = "1"
     if quiet_allocator:
         env.update(QUIET_ENV)
     root = str(Path(str(foxbench.__file__)).resolve().parent.parent)

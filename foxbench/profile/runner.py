@@ -8,7 +8,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,7 +18,7 @@ from typing import Any
 
 from foxbench.errors import EnvironmentFault
 from foxbench.profile import assemble, oom, result
-from foxbench.profile.environment import child_environment
+from foxbench.profile.environment import child_command, child_environment
 from foxbench.profile.log import LogReader
 from foxbench.profile.result import Profile
 from foxbench.profile.spec import Spec
@@ -90,7 +89,7 @@ def run(
     started_at = datetime.now(timezone.utc).isoformat(timespec="seconds")
     spec_path = directory / "spec.json"
     spec.save(spec_path)
-    command = [sys.executable, "-m", "foxbench.profile.worker", str(spec_path)]
+    command = child_command(str(spec_path))
     environment = child_environment(spec.quiet_allocator, spec.threads)
     kills_before = oom.kills()
     # Its output goes to a file: a warning of torch must not land in our table or JSON.

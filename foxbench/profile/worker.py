@@ -1,4 +1,4 @@
-"""The training process: ``python -m foxbench.profile.worker SPEC.json``.
+"""The training process: ``main([SPEC.json])``, started by :mod:`foxbench.profile.runner`.
 
 Measures itself phase by phase and writes every finished phase and step to the log at once, so
 that the parent can tell what was measured when this process raises, is killed or runs out of
@@ -241,7 +241,3 @@ def _short_traceback(error: BaseException) -> str:
 def _die_with_parent() -> None:
     """Ask the kernel to end this process with its parent: nobody would read its figures."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from foxbench.bars import parquet
+from foxbench.bars.csv_import import import_csv
 from foxbench.bars.synthetic import synthetic
 from foxbench.profile import result
 
@@ -48,8 +49,15 @@ def environment(**changes):
     return {**os.environ, "PYTHONPATH": PYTHONPATH, **changes}
 
 
+#: As the installed command does it: the current folder is not on the search path.
+COMMAND = (
+    "import sys; sys.path[:] = [p for p in sys.path if p]; "
+    "from foxbench.cli.main import main; sys.exit(main())"
+)
+
+
 def start(folder, *arguments, **options):
-    command = [sys.executable, "-m", "foxbench.cli.main", "profile", *map(str, arguments)]
+    command = [sys.executable, "-c", COMMAND, "profile", *map(str, arguments)]
     return subprocess.Popen(
         command,
         cwd=folder,
@@ -328,6 +336,7 @@ def test_wrong_usage_is_refused_before_a_run_begins(folder, bars_file, arguments
         (["no_such_module:Trainer", "BARS"], "no_such_module"),
         (["my_trainers:NoStep", "BARS"], "step()"),
         (["dqn", "noise.parquet"], "noise.parquet"),
+        (["dqn", "BARS", "--max-bars=400"], "512"),
         (["mamba2", "BARS", "--set=seq_len=250"], "250"),
     ],
 )
@@ -340,6 +349,49 @@ def test_what_only_the_training_can_find_wrong_exits_with_4_too(
     assert code == 4
     assert named in out
     assert saved(folder).status == "failed"
+
+
+def test_a_missing_torch_is_the_environments_fault_and_says_what_to_install(
+    folder, bars_file, tmp_path
+):
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text("import sys\nsys.modules['torch'] = None\n")
+    path = os.pathsep.join([str(tmp_path / "site"), PYTHONPATH])
+    code, out, _ = foxbench(folder, "dqn", bars_file, PYTHONPATH=path)
+    assert code == 5
+    assert "pip install 'foxbench[models]'" in out
+    assert saved(folder).error.phase == "import"
+
+
+def test_files_of_the_current_folder_shadow_nothing(folder, bars_file):
+    for name in ("numpy", "json", "click", "foxbench"):
+        (folder / f"{name}.py").write_text("raise RuntimeError('shadowed')")
+    arguments = ("my_trainers:Plain", bars_file, "1", "--steps-per-epoch=2")
+    code, out, err = foxbench(folder, *arguments)
+    assert code == 0, out + err
+
+
+def test_two_instruments_are_loaded_for_the_model_that_trains_on_several(
+    folder, bars_file, tmp_path
+):
+    parquet.write(synthetic("NQ", days=4, seed=3), tmp_path / "nq.parquet")
+    settings = [f"--set={text}" for text in TINY["tft"]]
+    code, out, err = foxbench(
+        folder, "tft", bars_file, "1", "--steps-per-epoch=2", "--with=nq.parquet", *settings
+    )
+    assert code == 0, out + err
+    assert list(saved(folder).n_bars) == ["ES", "NQ"]
+
+
+@pytest.mark.realdata
+def test_real_bars_of_a_month_are_profiled(folder, real_6e):
+    parquet.write(import_csv(real_6e, "6E"), folder / "6e.parquet")
+    settings = [f"--set={text}" for text in TINY["dqn"]]
+    code, out, err = foxbench(
+        folder, "dqn", "6e.parquet", "1", "--steps-per-epoch=3", "--max-bars=3000", *settings
+    )
+    assert code == 0, out + err
+    assert saved(folder).n_bars == {"6E": 3000 - 512}
 
 
 def test_a_place_that_cannot_be_written_to_is_the_environments_fault(folder, bars_file):
