@@ -12,12 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from foxbench.errors import DataError
+from foxbench.features.scaler import CLIP, Scaler
 from foxbench.models.data import Series, train_bars
-
-#: Bars whose mean and standard deviation scale the features, frozen; all of them trained on.
-SCALER_BARS = 6_000
-#: Scaled features and returns are kept within so many standard deviations.
-CLIP = 10.0
 
 
 class Bars:
@@ -38,7 +34,7 @@ class Bars:
     x : float32 (n_bars, n_features)
         Raw features.
     mean, inv_sd : float32 (n_features,)
-        Of the first ``SCALER_BARS`` training bars; a constant column scales to 0.
+        Of the first 6,000 training bars, by :class:`~foxbench.features.scaler.Scaler`.
     r : float32 (n_bars,)
         Returns to the next bar's close / their standard deviation over the training bars.
     n, n_train : int
@@ -49,19 +45,9 @@ class Bars:
         self.n = series.n_bars
         self.n_train = train_bars(self.n)
         self.n_features = series.n_features
-        head = series.features[: min(SCALER_BARS, self.n_train)]
-        mean = head.mean(axis=0, dtype=np.float64)
-        sd = head.std(axis=0, dtype=np.float64)
-        if not (np.isfinite(mean).all() and np.isfinite(sd).all()):
-            bad = int(np.flatnonzero(~(np.isfinite(mean) & np.isfinite(sd)))[0])
-            raise DataError(
-                f"{series.root}: feature {series.feature_names[bad]!r} holds a value that is "
-                f"not a number within its first {len(head)} bars",
-                "compute the features with foxbench.features, which refuses such bars",
-            )
-        inv_sd = np.divide(1.0, sd, out=np.zeros_like(sd), where=sd > 1e-12)
-        self.mean = _tensor(mean.astype(np.float32), device)
-        self.inv_sd = _tensor(inv_sd.astype(np.float32), device)
+        scaler = Scaler.fit(series.features[: self.n_train])
+        self.mean = _tensor(scaler.mean, device)
+        self.inv_sd = _tensor(np.reciprocal(scaler.sd), device)
         self.r = _tensor(scale_returns(series.returns, self.n_train), device)
         self.x = _tensor(series.features, device)
 
@@ -95,9 +81,10 @@ def scale_returns(returns: NDArray[np.float32], n_train: int) -> NDArray[np.floa
 
     The last training bar's return ends in the held-out part, so it is left out of the scale.
     """
+    finite = np.isfinite(returns)
+    if not finite.all():
+        raise DataError(f"returns: bar {int(finite.argmin())} holds a value that is not a number")
     sd = float(returns[: n_train - 1].std(dtype=np.float64))
-    if not np.isfinite(sd):
-        raise DataError("the training bars' returns hold a value that is not a number")
     # A market that never moves has nothing to scale.
     scaled: NDArray[np.float32] = returns * np.float32(1 / sd if sd > 0 else 1.0)
     return scaled.clip(-CLIP, CLIP, out=scaled)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foxbench.errors import ConfigError
+from foxbench.features import NAMES
 from foxbench.models import registry
 from foxbench.models.configs import DqnConfig, Mamba2Config, PpoConfig, TftConfig
 from foxbench.models.data import MarketData, train_bars
@@ -97,6 +98,10 @@ def test_every_size_that_must_be_positive_is_refused_at_zero(config, market):
     for name in sizes:
         listed = mismatches(config(**{name: 0}), market)
         assert any(line.startswith(f"{name} 0 ") for line in listed), (name, listed)
+
+
+def test_the_columns_the_tft_asks_for_are_among_the_computed_features():
+    assert set(TftConfig().known + TftConfig().observed) <= set(NAMES)
 
 
 def test_all_mismatches_are_listed_in_one_error(market):
