@@ -1,0 +1,77 @@
+"""What is refused, with which exit code, and that nothing is shadowed."""
+
+import os
+
+import pytest
+from profile_runs import PYTHONPATH, foxbench, saved
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["dnq", "BARS"], "dqn"),
+        (["dqn", "BARS", "--set=bach=3"], "did you mean 'batch'"),
+        (["dqn", "BARS", "--set=batch=many"], "batch=many"),
+        (["my_trainers:Plain", "BARS", "--set=batch=3"], "no config"),
+        (["dqn", "gone.parquet"], "gone.parquet"),
+        (["dqn", "BARS", "1", "--steps-per-epoch=1"], "warms up"),
+        (["dqn", "BARS", "zero"], "zero"),
+        (["dqn", "BARS", "--json=nowhere/p.json"], "nowhere"),
+        (["dqn", "BARS", "--epocs=1"], "--epochs"),
+    ],
+)
+def test_wrong_usage_is_refused_before_a_run_begins(folder, bars_file, arguments, named):
+    arguments = [str(bars_file) if a == "BARS" else a for a in arguments]
+    code, _, err = foxbench(folder, *arguments)
+    assert code == 4
+    assert named in err
+    assert not (folder / "foxbench-runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["my_trainers:Gone", "BARS"], "Gone"),
+        (["no_such_module:Trainer", "BARS"], "no_such_module"),
+        (["my_trainers:NoStep", "BARS"], "step()"),
+        (["dqn", "noise.parquet"], "noise.parquet"),
+        (["dqn", "BARS", "--max-bars=400"], "512"),
+        (["mamba2", "BARS", "--set=seq_len=250"], "250"),
+    ],
+)
+def test_what_only_the_training_can_find_wrong_exits_with_4_too(
+    folder, bars_file, arguments, named
+):
+    (folder / "noise.parquet").write_bytes(b"PAR1 this is no parquet file PAR1")
+    arguments = [str(bars_file) if a == "BARS" else a for a in arguments]
+    code, out, _ = foxbench(folder, *arguments)
+    assert code == 4
+    assert named in out
+    assert saved(folder).status == "failed"
+
+
+def test_a_missing_torch_is_the_environments_fault_and_says_what_to_install(
+    folder, bars_file, tmp_path
+):
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text("import sys\nsys.modules['torch'] = None\n")
+    path = os.pathsep.join([str(tmp_path / "site"), PYTHONPATH])
+    code, out, _ = foxbench(folder, "dqn", bars_file, PYTHONPATH=path)
+    assert code == 5
+    assert "pip install 'foxbench[models]'" in out
+    assert saved(folder).error.phase == "import"
+
+
+def test_files_of_the_current_folder_shadow_nothing(folder, bars_file):
+    for name in ("numpy", "json", "click", "foxbench"):
+        (folder / f"{name}.py").write_text("raise RuntimeError('shadowed')")
+    arguments = ("my_trainers:Plain", bars_file, "1", "--steps-per-epoch=2")
+    code, out, err = foxbench(folder, *arguments)
+    assert code == 0, out + err
+
+
+def test_a_place_that_cannot_be_written_to_is_the_environments_fault(folder, bars_file):
+    (folder / "file").write_text("")
+    code, _, err = foxbench(folder, "my_trainers:Plain", bars_file, "--out=file")
+    assert code == 5
+    assert "--out" in err
