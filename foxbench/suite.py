@@ -121,7 +121,7 @@ class StepSuite(abc.ABC):
         self.step()
         self.step()
 
-    @settings(version="1", rounds=3, warmup=1)
+    @settings(version="1", rounds=5, warmup=1)
     def steppeak_step(self, *params: Any) -> None:
         """Bytes one warm step needs above what is held between steps."""
         self.step()

@@ -57,6 +57,7 @@ def build_document(
     show_commit_url : str
         asv's setting; used only when it is a http or https address.
     """
+    verdicts = sorted(verdicts, key=_display_order)
     found = [(f"s{i}", v, c) for i, v in enumerate(verdicts) for c in v.changes]
     # Newest first, and of one commit the largest first; a failure has no bytes and leads.
     found.sort(
@@ -90,6 +91,13 @@ def build_document(
     }
 
 
+def _display_order(verdict: Verdict) -> tuple[str, bool, bool, str]:
+    """By owner; in each the warm step first, the first step next, asv's own figure last."""
+    owner, _, name = verdict.series.benchmark.rpartition(".")
+    kind = verdict.series.type
+    return (owner, kind != "steppeak", "first_step" in name, verdict.series.label)
+
+
 def _series(series_id: str, verdict: Verdict, history: History) -> dict[str, Any]:
     series, measured = verdict.series, verdict.series.measured
     newest = measured[-1] if measured else None
@@ -115,7 +123,9 @@ def _series(series_id: str, verdict: Verdict, history: History) -> dict[str, Any
         "change_vs_previous": _versus(newest, measured[-2], verdict.band.bytes)
         if is_current and len(measured) > 1
         else None,
-        "change_vs_best": _versus(newest, best, verdict.band.bytes) if is_current else None,
+        "change_vs_best": _versus(newest, best, verdict.band.bytes)
+        if is_current and len(measured) > 1
+        else None,
         "points": [
             {
                 "commit": p.commit.hash,

@@ -72,10 +72,16 @@
     return `#series=${encodeURIComponent(`${series.label} on ${series.machine}`)}`;
   }
 
+  // With nothing to report, the step that needs most is the one to look at.
+  function largestStep() {
+    const steps = doc.series.filter((s) => s.type === "steppeak" && s.current.bytes !== null);
+    return steps.reduce((a, b) => (b.current.bytes > a.current.bytes ? b : a), steps[0] ?? doc.series[0]);
+  }
+
   function asked() {
     const named = doc.series.find((s) => address(s) === location.hash);
     const regressed = doc.regressions.find((c) => c.standing);
-    return named ? named.id : regressed ? regressed.series : doc.series[0].id;
+    return named ? named.id : regressed ? regressed.series : largestStep().id;
   }
 
   pick.addEventListener("change", () => show(pick.value, true));

@@ -67,3 +67,9 @@ def test_many_samples_use_their_standard_deviation():
     assert noise_band(series_of([point])).sigma_bytes == pytest.approx(
         statistics.stdev(range(0, 100 * MIB, MIB))
     )
+
+
+def test_asvs_whole_process_peak_is_not_trusted_to_show_its_own_noise():
+    steady = series_of([point_at(i, [232 * MIB] * 3) for i in range(8)], type="peakmemory")
+    band = noise_band(steady)
+    assert (band.bytes, band.source) == (58 * MIB, "assumed")
