@@ -28,7 +28,13 @@ class Trainer(Protocol):
         """Do one training step (its boundary is each model's own) and return the loss."""
 
     def bytes(self) -> dict[str, int]:
-        """Bytes by component: ``params``, ``grads``, ``optimizer``, ``buffers``, ``data``."""
+        """Bytes by component: ``params``, ``grads``, ``optimizer``, ``buffers``, ``data``.
+
+        They are what stands at this moment: ``grads`` is 0 between steps, where gradients are
+        freed, and as much as ``params`` at its most; ``optimizer`` grows in the first step.
+        ``buffers`` hold what the trainer allocated besides (a target network, a replay), and
+        ``data`` the features, which on the CPU it may share with its caller.
+        """
 
     def evaluate(self) -> dict[str, float]:
         """Score the model without training it; keys are metric names, one of them ``loss``."""
