@@ -22,10 +22,9 @@ class MarketSuite(StepSuite):
 
     def setup_cache(self) -> None:
         """Write bars, features and returns of every root into asv's cache folder."""
+        from foxbench.bars import parquet
         from foxbench.bars.synthetic import synthetic
         from foxbench.models.dataset import series
-
-        from foxbench.bars import parquet
 
         for root in ROOTS:
             bars = synthetic(root, days=DAYS, seed=SEED)

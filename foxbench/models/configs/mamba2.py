@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from foxbench.models.configs.checks import Mismatches
@@ -36,7 +35,7 @@ class Mamba2Config:
     batch : int
         Windows of one optimizer step.
     micro : int or None
-        Windows of one forward and backward; gradients add up over the batch.  None: 2 on the
+        Windows of one forward and backward; gradients add up over the batch.  None: 1 on the
         CPU, where it saves activations at no cost in time, and the whole batch elsewhere.
     learning_rate, grad_clip : float
         Adam's step size, and the global norm gradients are scaled down to.
@@ -73,7 +72,7 @@ class Mamba2Config:
         """Windows of one forward on ``device``: ``micro``, or the default described there."""
         if self.micro is not None:
             return self.micro
-        return math.gcd(self.batch, 2) if device == "cpu" else self.batch
+        return 1 if device == "cpu" else self.batch
 
     def check(self, data: MarketData) -> None:
         """Raise :class:`foxbench.errors.ConfigError` listing every mismatch with ``data``."""

@@ -124,7 +124,7 @@ def test_the_boundaries_themselves_fit(make_market):
 
 
 def test_micro_batches_default_to_what_the_device_likes():
-    assert (Mamba2Config().micro_for("cpu"), Mamba2Config().micro_for("cuda")) == (2, 16)
+    assert (Mamba2Config().micro_for("cpu"), Mamba2Config().micro_for("cuda")) == (1, 16)
     assert (TftConfig().micro_for("cpu"), TftConfig().micro_for("cuda:0")) == (16, 64)
     assert TftConfig(micro=8).micro_for("cuda") == 8
 
