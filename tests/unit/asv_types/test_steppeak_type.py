@@ -164,3 +164,26 @@ def run_python(*words):
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True, env=env)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def test_repeats_in_a_process_give_one_value_their_median():
+    class Growing:
+        def __init__(self):
+            self.mib = iter((1, 4, 32, 8, 16))  # one warm-up, then four measured calls
+
+        def steppeak_touch(self):
+            return len(b"\1" * (next(self.mib) * MIB))
+
+    suite = Growing()
+    func = suite.steppeak_touch
+    source = type("Attributes", (), {"warmup": 1, "repeat": 4})
+    result = measure(SteppeakBenchmark("m.Growing.steppeak_touch", func, [source, func, suite]))
+    (value,) = result["samples"]
+    assert abs(value - 8 * MIB) < MIB
+
+
+@pytest.mark.parametrize(("repeat", "calls"), [(0, 1), (1, 1), ((2, 10, 5.0), 2)])
+def test_asvs_ways_to_write_repeat_are_understood(repeat, calls):
+    suite = Suite()
+    measure(benchmark_of(suite, warmup=0, repeat=repeat))
+    assert len(suite.calls) == calls
