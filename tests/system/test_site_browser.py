@@ -105,10 +105,10 @@ def test_names_of_strangers_are_text_everywhere(opened, published, tmp_path):
     odd = next(s for s in published[1]["series"] if s["benchmark"] == "step.Odd.steppeak_step")
     page.select_option("#pick", odd["id"])
     page.wait_for_selector(f"#figure[data-series={odd['id']}]")
-    page.select_option(
-        "#pick", next(s["id"] for s in published[1]["series"] if "4096" in s["label"])
-    )
-    page.locator("#figure .textpoint").scroll_into_view_if_needed()
+    flagged = next(r["series"] for r in published[1]["regressions"] if "4096" in r["label"])
+    page.select_option("#pick", flagged)
+    page.wait_for_selector(f"#figure[data-series={flagged}]")
+    page.locator("#detail").scroll_into_view_if_needed()  # below the plot: all of it is in view
     box = page.locator("#figure .textpoint").bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] + 12)
     hover = page.wait_for_selector("#figure .hoverlayer .hovertext")

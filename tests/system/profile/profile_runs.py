@@ -1,6 +1,7 @@
 """Starts ``foxbench profile`` as users do, and reads what it left behind."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -43,6 +44,8 @@ def start(folder, *arguments, **options):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # A shell that runs the tests in the background has them ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
