@@ -175,7 +175,7 @@ class measure:
             lifetime_peak_bytes=max(lifetime, whole.peak.bytes),
             n_samples=stats.n_samples,
             n_missed=stats.n_missed,
-            sampler_cpu_ns=stats.cpu_ns or 0,
+            sampler_cpu_ns=stats.cpu_ns,
             self_bytes=stats.self_bytes,
             quiet_allocator=is_quiet(),
             warnings=notices(whole, raw.hwm_errno, stats, still_open),

@@ -32,7 +32,7 @@ class Peak:
     hwm_bytes : int or None
         The kernel's mark alone; None where it could not be reset.
     sampled_bytes : int or None
-        The largest sample alone; None when no sampler ran.
+        The largest sample alone; None when no sampler ran, or no sample fell inside.
     """
 
     bytes: int
@@ -126,8 +126,8 @@ class Measurement:
         Highest mark of the process so far, kept across the resets made here.
     n_samples, n_missed : int
         Samples taken, and ticks that came too late and were skipped.
-    sampler_cpu_ns : int
-        CPU time of the sampling thread.
+    sampler_cpu_ns : int or None
+        CPU time of the sampling thread; None where its clock could not be read.
     self_bytes : int
         Memory of the sampler itself, touched before the baseline was read.
     quiet_allocator : bool
@@ -143,7 +143,7 @@ class Measurement:
     lifetime_peak_bytes: int
     n_samples: int
     n_missed: int
-    sampler_cpu_ns: int
+    sampler_cpu_ns: int | None
     self_bytes: int
     quiet_allocator: bool
     warnings: tuple[str, ...]
