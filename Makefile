@@ -28,6 +28,8 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 CONSTRAINTS := $(VENV)/constraints.txt
 C_BUILD := $(CURDIR)/build/csrc
+C_SOURCES := $(wildcard csrc/*.c csrc/*.h) csrc/CMakeLists.txt
+EXTENSION := foxbench/sampler/_foxsampler.abi3.so
 
 # asv finds "python3.X" on PATH, and every pip (ours and asv's) obeys the same pins.
 export PATH := $(BIN):$(PATH)
@@ -36,6 +38,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 ifneq ($(TORCH_INDEX),)
 export PIP_EXTRA_INDEX_URL := $(TORCH_INDEX)
 endif
+# Python files are used where they lie; CMake builds the extension apart, so that csrc/ stays clean.
+EDITABLE := --no-build-isolation -C wheel.cmake=false -C wheel.py-api=py3 -e
 PIP := PIP_BUILD_CONSTRAINT=$(CONSTRAINTS) $(BIN)/python -m pip --quiet
 
 .PHONY: help site test machine lint types ctest unit system clean
@@ -54,21 +58,29 @@ $(STAMPS)/venv: .ci/constraints.txt
 	@touch $@
 
 # The process that runs asv needs no torch: a light parent keeps the benchmarks' floor low.
-$(STAMPS)/site: $(STAMPS)/venv pyproject.toml $(wildcard csrc/*.c csrc/*.h csrc/CMakeLists.txt)
+$(STAMPS)/site: $(STAMPS)/venv pyproject.toml
 	@echo "==> installing foxbench and asv into .venv"
 	@$(PIP) install scikit-build-core cffi cmake ninja
-	@$(PIP) install --no-build-isolation -e '.[asv]'
+	@$(PIP) install $(EDITABLE) '.[asv]'
 	@touch $@
 
-$(STAMPS)/dev: $(STAMPS)/site
+$(EXTENSION): $(STAMPS)/site $(C_SOURCES) foxbench/sampler/_build_ffi.py
+	@echo "==> building the sampler"
+	@cmake -S csrc -B '$(C_BUILD)/inplace' -G Ninja -DFOXBENCH_INPLACE=ON \
+	    -DPython_EXECUTABLE='$(BIN)/python' > $(STAMPS)/cmake.log \
+	    || { cat $(STAMPS)/cmake.log; exit 1; }
+	@cmake --build '$(C_BUILD)/inplace' -- --quiet
+	@touch $@
+
+$(STAMPS)/dev: $(STAMPS)/site $(EXTENSION)
 	@echo "==> installing torch and the test tools into .venv"
 	@$(PIP) install torch
-	@$(PIP) install --no-build-isolation -e '.[dev]'
+	@$(PIP) install $(EDITABLE) '.[dev]'
 	@touch $@
 
 # --- make site --------------------------------------------------------------------------------
 
-machine: $(STAMPS)/site
+machine: $(STAMPS)/site $(EXTENSION)
 	@asv machine --yes --machine '$(MACHINE)' > /dev/null
 	@echo "==> results are filed under machine '$(MACHINE)'"
 

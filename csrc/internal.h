@@ -29,7 +29,6 @@ int fox_kernel_parse(const char *release, int *major, int *minor);
 
 /* interval.c */
 void fox_interval_sample_locked(int64_t rss_bytes);
-void fox_interval_forget_all_locked(void);
 
 /* timeline.c */
 struct fox_timeline {

@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "internal.h"
 
@@ -29,14 +30,27 @@ struct slot {
 static struct slot slots[SLOTS];
 static int used; /* slots[used..] were never open */
 static int64_t lifetime_bytes = -1;
+static pid_t owner; /* the process all this is about */
 
 static int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
+/* In a forked child: what was open belongs to the parent.  Every way in comes through here. */
+static void forget_if_forked(void) {
+    pid_t pid = getpid();
+    if (owner == pid)
+        return;
+    for (int i = 0; i < used; i++)
+        slots[i].open = false;
+    lifetime_bytes = -1;
+    owner = pid;
+}
+
 /* Reads the mark into every open interval; *mark is its value.  -ENODATA: no VmHWM line here. */
 static int fold_mark(int64_t *mark) {
     fox_status status;
+    forget_if_forked();
     int error = fox_status_read_locked(&status);
     if (error == 0 && status.hwm_bytes < 0)
         error = -ENODATA;
@@ -76,6 +90,7 @@ int fox_lifetime_peak(int64_t *out) {
 
 static int begin_locked(int use_hwm, int64_t *id) {
     int at = 0;
+    forget_if_forked();
     while (at < used && slots[at].open)
         at++;
     if (at == SLOTS)
@@ -107,6 +122,7 @@ int fox_interval_begin(int use_hwm, int64_t *id) {
 }
 
 static struct slot *find(int64_t id) {
+    forget_if_forked();
     int64_t at = id & 0xffff;
     if (id < 0 || at >= used || !slots[at].open || slots[at].generation != (uint64_t)id >> 16)
         return NULL;
@@ -166,17 +182,11 @@ int fox_interval_end(int64_t id, fox_interval *out) {
 }
 
 void fox_interval_sample_locked(int64_t rss_bytes) {
+    forget_if_forked();
     for (int i = 0; i < used; i++) {
         if (!slots[i].open)
             continue;
         slots[i].sampled_bytes = larger(slots[i].sampled_bytes, rss_bytes);
         slots[i].n_samples++;
     }
-}
-
-/* In a forked child: what was open belongs to the parent. */
-void fox_interval_forget_all_locked(void) {
-    for (int i = 0; i < used; i++)
-        slots[i].open = false;
-    lifetime_bytes = -1;
 }

@@ -32,14 +32,13 @@ static void in_parent(void) {
     pthread_mutex_unlock(&lock);
 }
 
-/* The child has no sampling thread, and the descriptors and intervals are its parent's. */
+/* The child has no sampling thread, and the descriptors are its parent's. */
 static void in_child(void) {
     for (int file = 0; file < FOX_N_FILES; file++) {
         if (kept_files[file].fd >= 0)
             close(kept_files[file].fd);
         kept_files[file].fd = -1;
     }
-    fox_interval_forget_all_locked();
     pthread_mutex_unlock(&lock);
 }
 
