@@ -40,7 +40,8 @@ export PIP_EXTRA_INDEX_URL := $(TORCH_INDEX)
 endif
 # Python files are used where they lie; CMake builds the extension apart, so that csrc/ stays clean.
 EDITABLE := --no-build-isolation -C wheel.cmake=false -C wheel.py-api=py3 -e
-PIP := PIP_BUILD_CONSTRAINT=$(CONSTRAINTS) $(BIN)/python -m pip --quiet
+export PIP_BUILD_CONSTRAINT := $(CONSTRAINTS)
+PIP := .ci/progress 'installing' $(BIN)/python -m pip
 
 .PHONY: help site test machine lint types ctest unit system clean
 
@@ -85,7 +86,9 @@ machine: $(STAMPS)/site $(EXTENSION)
 	@echo "==> results are filed under machine '$(MACHINE)'"
 
 site: machine
-	@echo "==> measuring $(COMMITS) in asv's own environment (the first run installs torch there)"
+	@echo "==> preparing asv's own environment (the first time, torch is installed there)"
+	@.ci/progress 'environment' asv setup
+	@echo "==> measuring $(COMMITS)"
 	@asv run '$(COMMITS)' --machine '$(MACHINE)' --skip-existing-successful --show-stderr \
 	    --record-samples --no-pull $(ASV_FLAGS)
 	@echo "==> publishing"
