@@ -70,7 +70,7 @@ $(EXTENSION): $(STAMPS)/site $(C_SOURCES) foxbench/sampler/_build_ffi.py
 	@cmake -S csrc -B '$(C_BUILD)/inplace' -G Ninja -DFOXBENCH_INPLACE=ON \
 	    -DPython_EXECUTABLE='$(BIN)/python' > $(STAMPS)/cmake.log \
 	    || { cat $(STAMPS)/cmake.log; exit 1; }
-	@cmake --build '$(C_BUILD)/inplace' -- --quiet
+	@cmake --build '$(C_BUILD)/inplace' >> $(STAMPS)/cmake.log || { cat $(STAMPS)/cmake.log; exit 1; }
 	@touch $@
 
 $(STAMPS)/dev: $(STAMPS)/site $(EXTENSION)

@@ -1,4 +1,4 @@
-"""Deep Q-learning of a position (Mnih et al. 2015, "Human-level control ...", arXiv:1312.5602).
+"""Deep Q-learning of a position (Mnih et al., arXiv:1312.5602 and Nature 518, 2015).
 
 A state is a bar and the position held there; an action takes a new position until the next bar.
 The market does not answer, so the next state and the episode's end follow from (bar, action),
