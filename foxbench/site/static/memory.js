@@ -80,8 +80,8 @@
 
   function asked() {
     const named = doc.series.find((s) => address(s) === location.hash);
-    const regressed = doc.regressions.find((c) => c.standing);
-    return named ? named.id : regressed ? regressed.series : largestStep().id;
+    const changed = [...doc.regressions, ...doc.improvements].find((c) => c.standing);
+    return named ? named.id : changed ? changed.series : largestStep().id;
   }
 
   pick.addEventListener("change", () => show(pick.value, true));
