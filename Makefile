@@ -39,7 +39,8 @@ ifneq ($(TORCH_INDEX),)
 export PIP_EXTRA_INDEX_URL := $(TORCH_INDEX)
 endif
 # Python files are used where they lie; CMake builds the extension apart, so that csrc/ stays clean.
-EDITABLE := --no-build-isolation -C wheel.cmake=false -C wheel.py-api=py3 -e
+EDITABLE := --no-build-isolation --config-settings=wheel.cmake=false \
+    --config-settings=wheel.py-api=py3 -e
 export PIP_BUILD_CONSTRAINT := $(CONSTRAINTS)
 PIP := .ci/progress 'installing' $(BIN)/python -m pip
 
@@ -56,6 +57,7 @@ $(STAMPS)/venv: .ci/constraints.txt
 	@$(PYTHON) -m venv $(VENV)
 	@mkdir -p $(STAMPS)
 	@sed 's/^torch==.*/$(TORCH)/' .ci/constraints.txt > $(CONSTRAINTS)
+	@$(PIP) install --upgrade pip
 	@touch $@
 
 # The process that runs asv needs no torch: a light parent keeps the benchmarks' floor low.
