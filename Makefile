@@ -41,7 +41,6 @@ endif
 # Python files are used where they lie; CMake builds the extension apart, so that csrc/ stays clean.
 EDITABLE := --no-build-isolation --config-settings=wheel.cmake=false \
     --config-settings=wheel.py-api=py3 -e
-export PIP_BUILD_CONSTRAINT := $(CONSTRAINTS)
 PIP := .ci/progress 'installing' $(BIN)/python -m pip
 
 .PHONY: help site test machine lint types ctest unit system clean
