@@ -67,6 +67,11 @@ int fox_quiet_allocator(void);
 /* malloc_trim(0); *released is 1 when memory went back.  -ENOSYS where the libc is not glibc. */
 int fox_malloc_trim(int *released);
 
+/* ---- page tables ------------------------------------------------------------------------ */
+
+/* Maps every page of the range, as reading it would.  -EINVAL before Linux 5.14. */
+int fox_populate_read(uint64_t start, uint64_t size);
+
 /* ---- high-water mark and intervals ------------------------------------------------------ */
 
 /* Folds the mark into every open interval and the lifetime peak, then resets it. */

@@ -112,10 +112,13 @@ class SteppeakBenchmark(Benchmark):  # type: ignore[misc]
 
     def run(self, *params: Any) -> dict[str, Any]:
         """Warm up, measure, and return the process's value the way asv takes samples."""
+        from foxbench.sampler.libraries import populate_libraries
         from foxbench.sampler.step import step_peak
 
         for _ in range(self.warmup):
             self.func(*params)
+        if populate_libraries() is None:
+            _warn(f"{self.name}: library pages count as they are first used (before Linux 5.14)")
         peaks = [step_peak(lambda: self.func(*params), hz=self.hz) for _ in range(self.repeat)]
         # The lower of two middle ones: a value that was measured, not the mean of two.
         peak = sorted(peaks, key=lambda p: p.step_peak_bytes)[(self.repeat - 1) // 2]

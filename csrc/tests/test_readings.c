@@ -1,6 +1,7 @@
 /* Single readings of the real /proc. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -32,6 +33,20 @@ static void touched_bytes_are_resident_bytes(void) {
     CHECK(held - before >= 32 * MIB);
     if (EXACT)
         CHECK(held - before <= 33 * MIB && llabs(after - before) <= MIB);
+}
+
+static void populating_makes_untouched_pages_resident(void) {
+    int64_t before, after;
+    void *at = mmap(NULL, 8 * MIB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(at != MAP_FAILED);
+    CHECK_EQ(fox_rss_bytes(&before), 0);
+    int error = fox_populate_read((uint64_t)(uintptr_t)at, 8 * MIB);
+    CHECK_EQ(fox_rss_bytes(&after), 0);
+    CHECK(error == 0 || error == -EINVAL); /* -EINVAL: a kernel before 5.14 */
+    if (error == 0)
+        CHECK(after - before >= 8 * MIB);
+    CHECK_EQ(munmap(at, 8 * MIB), 0);
+    CHECK(fox_populate_read((uint64_t)(uintptr_t)at + 1, 8 * MIB) < 0);
 }
 
 static void usage_and_clock_move_forward(void) {
@@ -94,6 +109,7 @@ static void the_machine_describes_itself(void) {
 int main(void) {
     the_sources_agree();
     touched_bytes_are_resident_bytes();
+    populating_makes_untouched_pages_resident();
     usage_and_clock_move_forward();
     a_descriptor_closed_under_us_is_opened_again();
     a_descriptor_that_is_another_file_now_is_left_to_its_owner();

@@ -139,6 +139,11 @@ def malloc_trim() -> bool:
     return bool(out[0])
 
 
+def populate_read(start: int, size: int) -> None:
+    """Map every page of a range of addresses, as reading it would (madvise(2), Linux 5.14)."""
+    check(extension().lib.fox_populate_read(start, size), "mapping a library's pages")
+
+
 def hwm_reset() -> None:
     """Save VmHWM into every open interval and the lifetime peak, then reset it."""
     check(extension().lib.fox_hwm_reset(), "resetting the mark by /proc/self/clear_refs")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
+import mmap
 import os
 import re
 import resource
@@ -16,6 +18,13 @@ from foxbench.sampler.handles import SamplerThread, TimelineBuffer
 
 MIB = 1 << 20
 HEADER = Path(__file__).parents[3] / "csrc" / "foxsampler.h"
+
+
+def _populate() -> None:
+    with mmap.mmap(-1, 1 << 16) as area:
+        byte = ctypes.c_char.from_buffer(area)
+        lowlevel.populate_read(ctypes.addressof(byte), 1 << 16)
+        del byte
 
 
 def _interval() -> None:
@@ -51,6 +60,7 @@ CALLS = {
     "fox_error_bound_bytes": lambda: lowlevel.error_bound_bytes((6, 18), 2, 1, 4096),
     "fox_error_bound_here": lowlevel.error_bound_here,
     "fox_malloc_trim": lowlevel.malloc_trim,
+    "fox_populate_read": _populate,
     "fox_hwm_reset": lowlevel.hwm_reset,
     "fox_lifetime_peak": lowlevel.lifetime_peak_bytes,
     "fox_interval_begin": _interval,
