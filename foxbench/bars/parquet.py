@@ -124,8 +124,36 @@ def read(path: str | os.PathLike[str], root: str | None = None) -> Bars:
     return bars
 
 
+def outline(path: str | os.PathLike[str]) -> tuple[str, int]:
+    """Root and number of bars of a file, from its footer alone.
+
+    Raises
+    ------
+    DataError
+        The file is not Parquet, is truncated, or names no root.
+    """
+    source = Path(path)
+    file = _open(source)
+    root, _, _ = _metadata(dict(file.schema_arrow.metadata or {}), source.name, None)
+    return root, int(file.metadata.num_rows)
+
+
 def _table(source: Path) -> tuple[Any, dict[bytes, bytes]]:
-    """The file's table and metadata; says apart empty, foreign, truncated and damaged files."""
+    """The file's table and metadata."""
+    file = _open(source)
+    meta = dict(file.schema_arrow.metadata or {})
+    wanted = [n for n in file.schema_arrow.names if n not in IGNORED]
+    try:
+        table = file.read(columns=wanted, use_threads=False)
+    except (pa.ArrowException, OSError) as fault:
+        raise _damaged(source, fault) from fault
+    if table.num_rows == 0:
+        raise DataError(f"{source.name}: no rows", "give a file with at least one bar")
+    return table, meta
+
+
+def _open(source: Path) -> Any:
+    """The opened file; says apart empty, foreign, truncated and damaged ones."""
     try:
         size = source.stat().st_size
         with source.open("rb") as file:
@@ -146,16 +174,13 @@ def _table(source: Path) -> tuple[Any, dict[bytes, bytes]]:
             f"{source.name}: truncated: {size} bytes without Parquet's closing mark", _FETCH_AGAIN
         )
     try:
-        file = pq.ParquetFile(source)
-        meta = dict(file.schema_arrow.metadata or {})
-        wanted = [n for n in file.schema_arrow.names if n not in IGNORED]
-        table = file.read(columns=wanted, use_threads=False)
+        return pq.ParquetFile(source)
     except (pa.ArrowException, OSError) as fault:
-        reason = str(fault).splitlines()[0]
-        raise DataError(f"{source.name}: damaged: {reason}", _FETCH_AGAIN) from fault
-    if table.num_rows == 0:
-        raise DataError(f"{source.name}: no rows", "give a file with at least one bar")
-    return table, meta
+        raise _damaged(source, fault) from fault
+
+
+def _damaged(source: Path, fault: Exception) -> DataError:
+    return DataError(f"{source.name}: damaged: {str(fault).splitlines()[0]}", _FETCH_AGAIN)
 
 
 def _check_columns(table: Any, name: str) -> None:

@@ -19,7 +19,7 @@ from foxbench.errors import DataError
 from foxbench.features import NAMES, WARMUP, compute
 from foxbench.features.frame import Market
 from foxbench.features.scaler import FIT_ROWS
-from foxbench.models.data import MarketData, Series
+from foxbench.models.data import STATIC_NAMES, MarketData, Series
 
 
 def series(bars: Bars, max_bars: int | None = None) -> Series:
@@ -94,6 +94,41 @@ def from_parquet(
     from foxbench.bars import parquet
 
     return MarketData(tuple(series(parquet.read(path), max_bars) for path in paths))
+
+
+def outline(paths: Sequence[str | os.PathLike[str]], max_bars: int | None = None) -> MarketData:
+    """What :func:`from_parquet` would return in all but its values: right shapes, no memory.
+
+    Reads the files' footers only, so that a config can be checked before anything is loaded.
+    Too few bars to train on leave a series of no rows, which no config accepts.
+
+    Parameters
+    ----------
+    paths, max_bars
+        As in :func:`from_parquet`.
+
+    Raises
+    ------
+    DataError
+        As :func:`foxbench.bars.parquet.read`, as far as a footer tells.
+    """
+    from foxbench.bars import parquet
+
+    series_of = []
+    for path in paths:
+        root, n_bars = parquet.outline(path)
+        n_rows = max(0, min(n_bars, n_bars if max_bars is None else max_bars) - WARMUP)
+        zero = np.zeros((), dtype=np.float32)
+        series_of.append(
+            Series(
+                root=root,
+                features=np.broadcast_to(zero, (n_rows, len(NAMES))),
+                feature_names=NAMES,
+                returns=np.broadcast_to(zero, (n_rows,)),
+                statics=np.broadcast_to(zero, (len(STATIC_NAMES),)),
+            )
+        )
+    return MarketData(tuple(series_of))
 
 
 def _statics(bars: Bars, r: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -67,8 +67,26 @@ def spec(request: Request, directory: Path) -> Spec:
 
 
 def check(request: Request) -> None:
-    """Raise what :func:`spec` would, before a folder is made for the run."""
-    spec(request, Path())
+    """Refuse what cannot work before a folder is made, torch imported or anything allocated.
+
+    Raises
+    ------
+    UsageError, DataError
+        As :func:`spec`.
+    ConfigError
+        The settings do not fit each other or the files' shape; every mismatch is listed.
+    """
+    planned = spec(request, Path())
+    if is_user_trainer(planned.model):
+        return
+    from foxbench.models.dataset import outline
+
+    try:
+        market = outline(planned.files, planned.max_bars)
+    except DataError:
+        return  # the run itself says more: which column, which row
+    if all(series.n_bars for series in market.series):
+        settings.config(planned.model, planned.settings).check(market)
 
 
 def check_writable(path: Path) -> None:

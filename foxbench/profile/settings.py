@@ -12,6 +12,7 @@ import msgspec
 
 from foxbench.errors import ConfigError, UsageError
 from foxbench.models import registry
+from foxbench.models.protocol import Config
 
 
 def parse(model: str, assignments: Sequence[str]) -> dict[str, Any]:
@@ -60,6 +61,13 @@ def parse(model: str, assignments: Sequence[str]) -> dict[str, Any]:
     if mismatches:
         raise ConfigError(model, mismatches, f"known: {', '.join(known)}")
     return settings
+
+
+def config(model: str, values: dict[str, Any]) -> Config:
+    """The model's config with ``values`` as they stand in a spec: JSON knows no tuples."""
+    return registry.config(
+        model, **{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+    )
 
 
 def _convert(text: str, hint: Any) -> Any:

@@ -100,10 +100,9 @@ def build(spec: Spec, cls: Any, data: MarketData) -> tuple[Any, Any]:
     if is_user_trainer(spec.model):
         return cls(data, None, "cpu"), None
     from foxbench.models import registry
+    from foxbench.profile import settings
 
-    # JSON knows no tuples, and the configs are hashable.
-    settings = {k: tuple(v) if isinstance(v, list) else v for k, v in spec.settings.items()}
-    config = registry.config(spec.model, **settings)
+    config = settings.config(spec.model, spec.settings)
     return registry.build(spec.model, data, config), config
 
 

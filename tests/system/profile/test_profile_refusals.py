@@ -1,9 +1,11 @@
 """What is refused, with which exit code, and that nothing is shadowed."""
 
 import os
+import subprocess
+import sys
 
 import pytest
-from profile_runs import PYTHONPATH, foxbench, saved
+from profile_runs import PYTHONPATH, environment, foxbench, saved
 
 
 @pytest.mark.parametrize(
@@ -18,6 +20,11 @@ from profile_runs import PYTHONPATH, foxbench, saved
         (["dqn", "BARS", "zero"], "zero"),
         (["dqn", "BARS", "--json=nowhere/p.json"], "nowhere"),
         (["dqn", "BARS", "--epocs=1"], "--epochs"),
+        (["mamba2", "BARS", "--set=seq_len=250"], "seq_len 250 is not a multiple of chunk 32"),
+        (
+            ["tft", "BARS", "--set=input_dim=6"],
+            "static(5) + known(3) + observed(6) = 14 != input_dim(6)",
+        ),
     ],
 )
 def test_wrong_usage_is_refused_before_a_run_begins(folder, bars_file, arguments, named):
@@ -28,6 +35,25 @@ def test_wrong_usage_is_refused_before_a_run_begins(folder, bars_file, arguments
     assert not (folder / "foxbench-runs").exists()
 
 
+def test_a_config_that_does_not_fit_is_refused_before_torch_is_imported_or_bars_are_read(bars_file):
+    code = f"""
+import sys
+from pathlib import Path
+from foxbench.errors import ConfigError
+from foxbench.profile import plan
+request = plan.Request("tft", (Path({str(bars_file)!r}),), 1, 9, None,
+                       ("input_dim=6", "d_model=63"), 1000.0, True)
+try:
+    plan.check(request)
+except ConfigError as error:
+    print(len(error.mismatches), "torch" in sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment()
+    )
+    assert done.stdout.split() == ["2", "False"], done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
@@ -36,7 +62,6 @@ def test_wrong_usage_is_refused_before_a_run_begins(folder, bars_file, arguments
         (["my_trainers:NoStep", "BARS"], "step()"),
         (["dqn", "noise.parquet"], "noise.parquet"),
         (["dqn", "BARS", "--max-bars=400"], "512"),
-        (["mamba2", "BARS", "--set=seq_len=250"], "250"),
     ],
 )
 def test_what_only_the_training_can_find_wrong_exits_with_4_too(

@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 from foxbench.bars import parquet
+from foxbench.bars.synthetic import synthetic
 from foxbench.errors import DataError
 from foxbench.features import NAMES, WARMUP
-from foxbench.models.dataset import from_parquet, series, synthetic_market
+from foxbench.models.dataset import from_parquet, outline, series, synthetic_market
 
 
 def test_warm_up_rows_are_dropped_and_columns_named(month, month_features):
@@ -85,3 +86,16 @@ def test_a_synthetic_market_needs_neither_torch_nor_pyarrow():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_an_outline_has_the_shape_of_the_data_and_takes_no_memory(tmp_path):
+    path = tmp_path / "es.parquet"
+    parquet.write(synthetic("ES", days=5), path)
+    whole, shape = from_parquet([path]).first, outline([path]).first
+    assert shape.features.shape == whole.features.shape
+    assert shape.returns.shape == whole.returns.shape
+    assert shape.statics.shape == whole.statics.shape
+    assert (shape.root, shape.feature_names) == (whole.root, whole.feature_names)
+    assert shape.features.strides == (0, 0)
+    assert outline([path], max_bars=600).first.n_bars == 600 - 512
+    assert outline([path], max_bars=10).first.n_bars == 0
