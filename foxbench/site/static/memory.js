@@ -74,7 +74,8 @@
 
   // With nothing to report, the step that needs most is the one to look at.
   function largestStep() {
-    const steps = doc.series.filter((s) => s.type === "steppeak" && s.current.bytes !== null);
+    const steps = doc.series.filter((s) => s.type === "steppeak" && s.current.bytes !== null
+      && !s.benchmark.includes("first_step"));
     return steps.reduce((a, b) => (b.current.bytes > a.current.bytes ? b : a), steps[0] ?? doc.series[0]);
   }
 

@@ -102,7 +102,7 @@ const foxPlot = (() => {
     const low = Math.min(...all), high = Math.max(...all), half = series.noise_band.bytes;
     const span = Math.max(high - low + 2 * half, 8 * half);
     const middle = (low + high) / 2;
-    return [(middle - 0.65 * span) / MIB, (middle + 0.7 * span) / MIB];
+    return [Math.max(0, middle - 0.65 * span) / MIB, (middle + 0.7 * span) / MIB];
   }
 
   function draw(target, series, doc, commits) {
