@@ -123,11 +123,11 @@ ctest: $(STAMPS)/dev
 	    ctest --test-dir "$$build" --output-on-failure --no-tests=error; \
 	done
 
-# The instrument's tests measure the process they run in: one of their own, small and without torch.
+# These tests measure the process they run in: one of their own, small and without torch.
 unit: $(STAMPS)/dev
 	@echo "==> unit tests"
-	@python -m pytest tests/unit/sampler
-	@python -m pytest tests/unit --ignore tests/unit/sampler
+	@python -m pytest tests/unit/sampler tests/unit/asv_types
+	@python -m pytest tests/unit --ignore tests/unit/sampler --ignore tests/unit/asv_types
 
 system: $(STAMPS)/dev
 	@echo "==> system tests"
