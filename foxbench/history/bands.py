@@ -25,8 +25,8 @@ _CONFIDENCE = 0.9
 
 #: asv's ``peakmem_`` is the ru_maxrss of a whole process, libraries' file pages included, and how
 #: many of those count depends on the state of the page cache: five runs in a row repeat within
-#: 1 %, yet the same code read 232 MB in one session and 291 MB in another.  Its repeats cannot
-#: show that, so its band is a share of the figure.
+#: 1 %, yet the same commit read 291 MB just after its installation and 232 MB later.  Its repeats
+#: cannot show that, so its band is a share of the figure.
 _WHOLE_PROCESS_SHARE = 0.25
 
 _PAGE_BYTES = 4096
