@@ -28,7 +28,7 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 CONSTRAINTS := $(VENV)/constraints.txt
 C_BUILD := $(CURDIR)/build/csrc
-C_SOURCES := $(wildcard csrc/*.c csrc/*.h) csrc/CMakeLists.txt
+C_SOURCES := $(wildcard csrc/*.[ch] csrc/tree/*.[ch] csrc/launcher/*.[ch] csrc/*/CMakeLists.txt) csrc/CMakeLists.txt
 EXTENSION := foxbench/sampler/_foxsampler.abi3.so
 
 # asv finds "python3.X" on PATH, and every pip (ours and asv's) obeys the same pins.

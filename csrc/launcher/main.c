@@ -1,0 +1,5 @@
+#include "launcher.h"
+
+int main(void) {
+    return EXIT_OURS;
+}
