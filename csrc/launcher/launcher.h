@@ -6,6 +6,10 @@
 #ifndef FOX_LAUNCHER_H
 #define FOX_LAUNCHER_H
 
+#include <signal.h>
+#include <stdio.h>
+
+#include "internal.h"
 #include "tree.h"
 
 enum { EXIT_OURS = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
@@ -37,5 +41,65 @@ typedef struct {
     int64_t sampler_cpu_ns; /* CPU of this process while the command ran */
     int64_t self_bytes;     /* resident size of this process */
 } fox_run_result;
+
+/* What the files of the launcher share while a command runs. */
+typedef struct {
+    fox_options options;
+    fox_run_result result;
+    fox_tree *tree;
+    pid_t child; /* 0 when attached */
+    bool child_ended;
+    int64_t begin_ns;     /* just before the fork */
+    int64_t begin_cpu_ns; /* CPU time of this process then */
+    sigset_t waited;      /* signals that are taken in the loop */
+} fox_run;
+
+/* errors_out.c: "foxbench run: WHAT" and how to mend it, on stderr. */
+void fox_complain(const char *remedy, const char *what, ...) __attribute__((format(printf, 2, 3)));
+
+/* options.c.  0, 1 when help was printed, -EINVAL when it has complained. */
+int fox_options_parse(int argc, char **argv, fox_options *out);
+
+/* signals.c */
+int fox_signals_take(fox_run *run);
+void fox_signals_give_back(void); /* in the child, before exec: as we found them */
+/* Sleeps until the deadline at most; *number is the signal that came, or 0. */
+int fox_signals_wait(const fox_run *run, int64_t deadline_ns, siginfo_t *info);
+void fox_signals_forward(const fox_run *run, const siginfo_t *info);
+
+/* spawn.c: 0, or the positive errno of a failed exec in *exec_errno. */
+int fox_spawn(fox_run *run, int *exec_errno);
+
+/* reap.c */
+int fox_reap(fox_run *run);
+
+/* loop.c: samples until the command has ended. */
+int fox_loop(fox_run *run);
+
+/* attach.c */
+int fox_attach(fox_run *run);
+void fox_attach_read(fox_run *run, bool first);
+
+/* progress.c */
+bool fox_progress_wanted(const fox_run *run);
+void fox_progress_show(const fox_run *run, int64_t now_ns);
+void fox_progress_erase(void);
+
+/* outfile.c: written beside its place and moved there when it is whole. */
+typedef struct {
+    char *path, *beside; /* beside is NULL for what is no regular file */
+    int fd;
+} fox_outfile;
+int fox_outfile_open(const char *path, fox_outfile *out);
+int fox_outfile_finish(fox_outfile *file);
+void fox_outfile_drop(fox_outfile *file);
+
+/* report_*.c: one format each. */
+void fox_report_text(FILE *to, const fox_run *run);
+void fox_report_gnu(FILE *to, const fox_run *run);
+void fox_report_json(FILE *to, const fox_run *run);
+
+/* timeline_out.c: through the interpreter in options.python.  0 or -errno, having complained. */
+int fox_timeline_out(const fox_run *run);
 
 #endif

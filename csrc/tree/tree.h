@@ -30,6 +30,7 @@ enum {
     FOX_DOUBT_ATTACHED = 4,   /* attached late, and the mark did not rise since: only sampled */
     FOX_DOUBT_UNREADABLE = 8, /* some process could not be read (another user's, hidepid) */
     FOX_DOUBT_CROWDED = 16,   /* more processes than the tree can hold */
+    FOX_DOUBT_RUNNING = 32,   /* some still run: their figures are those up to now */
 };
 
 typedef struct {
@@ -54,7 +55,10 @@ int fox_tree_new(pid_t root, const fox_tree_options *options, fox_tree **out);
 /* One sample of every process; finds new ones where the kernel has made any since. */
 int fox_tree_sample(fox_tree *tree, int64_t now_ns);
 
-/* A process of the tree was reaped by us: its ru_maxrss covers it and all that it waited for. */
+/* A process of ours has ended and is a zombie: its last name is read. */
+void fox_tree_ending(fox_tree *tree, pid_t pid);
+
+/* Then it was reaped by us: its ru_maxrss covers it and all that it waited for. */
 int fox_tree_reaped(fox_tree *tree, pid_t pid, int64_t maxrss_bytes);
 
 int fox_tree_read(const fox_tree *tree, fox_tree_result *out);
