@@ -6,7 +6,7 @@
 #include "launcher.h"
 
 static sigset_t inherited;
-static struct sigaction inherited_child, inherited_pipe;
+static struct sigaction inherited_child, inherited_pipe, inherited_size;
 
 /* Left alone: those of job control, which must stop us with the command, and our own faults. */
 static const int left_alone[] = {SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGSEGV, SIGBUS,
@@ -22,14 +22,19 @@ int fox_signals_take(fox_run *run) {
     /* An inherited "ignore" of SIGCHLD would lose the exit code; a report into a closed pipe
      * must not lose it either. */
     if (sigaction(SIGCHLD, &plain, &inherited_child) != 0 ||
-        sigaction(SIGPIPE, &ignored, &inherited_pipe) != 0)
+        sigaction(SIGPIPE, &ignored, &inherited_pipe) != 0 ||
+        sigaction(SIGXFSZ, &ignored, &inherited_size) != 0)
         return fox_neg_errno();
+    /* Python ignores these two from its start, and started us: no command expects that. */
+    if (run->options.python != NULL)
+        inherited_pipe = inherited_size = plain;
     return 0;
 }
 
 void fox_signals_give_back(void) {
     (void)sigaction(SIGCHLD, &inherited_child, NULL);
     (void)sigaction(SIGPIPE, &inherited_pipe, NULL);
+    (void)sigaction(SIGXFSZ, &inherited_size, NULL);
     (void)sigprocmask(SIG_SETMASK, &inherited, NULL);
 }
 
