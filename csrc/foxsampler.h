@@ -28,6 +28,8 @@ typedef struct {
     int64_t anon_bytes;
     int64_t file_bytes;
     int64_t shmem_bytes;
+    int64_t swap_bytes;
+    int64_t hugetlb_bytes; /* not part of the resident set */
     int64_t threads;
 } fox_status;
 
@@ -39,7 +41,20 @@ typedef struct {
     int64_t major_faults;
     int64_t voluntary_ctxt_switches;
     int64_t involuntary_ctxt_switches;
+    int64_t fs_inputs; /* blocks of 512 bytes that had to be read from a device */
+    int64_t fs_outputs;
 } fox_usage;
+
+/* /proc/self/io; bytes, and counts of calls. */
+typedef struct {
+    int64_t rchar_bytes; /* through read(2) and the like, the page cache included */
+    int64_t wchar_bytes;
+    int64_t read_calls;
+    int64_t write_calls;
+    int64_t read_bytes; /* from a device */
+    int64_t write_bytes;
+    int64_t cancelled_write_bytes;
+} fox_io;
 
 int fox_clock_ns(int64_t *out);
 int fox_page_bytes(int64_t *out);
@@ -47,6 +62,7 @@ int fox_statm_read(fox_statm *out);
 int fox_rss_bytes(int64_t *out);
 int fox_status_read(fox_status *out);
 int fox_usage_read(fox_usage *out);
+int fox_io_read(fox_io *out);
 
 /* ---- how exact a mark can be ------------------------------------------------------------ */
 
@@ -80,6 +96,15 @@ int fox_hwm_reset(void);
 /* Highest mark of this process so far, kept across the resets made here. */
 int fox_lifetime_peak(int64_t *out);
 
+/* What memory is made of; swap and hugetlb are no part of the resident set. */
+typedef struct {
+    int64_t anon_bytes;
+    int64_t file_bytes;
+    int64_t shmem_bytes;
+    int64_t swap_bytes;
+    int64_t hugetlb_bytes;
+} fox_split;
+
 typedef struct {
     int64_t begin_ns;
     int64_t end_ns;
@@ -88,12 +113,15 @@ typedef struct {
     int64_t hwm_bytes;     /* -1 when the mark could not be reset or read; see hwm_error */
     int64_t sampled_bytes; /* largest sample of any sampler inside; -1 when there was none */
     int64_t n_samples;
-    int hwm_error; /* 0 or -errno: why hwm_bytes is -1; -ENOTSUP when it was not asked for */
-    fox_usage usage;
+    int hwm_error;   /* 0 or -errno: why hwm_bytes is -1; -ENOTSUP when it was not asked for */
+    fox_usage usage; /* differences, as is io */
+    fox_io io;       /* -1 in every field where it could not be read */
+    fox_split split_begin;
+    fox_split split_end;
 } fox_interval;
 
 /* Opens an interval.  use_hwm 0 leaves the mark alone: the peak is then only sampled.  A refused
- * reset is no error here; it shows in the result.  -ENOSPC when too many are open. */
+ * reset is no error here; it shows in the result.  -ENOSPC when 1,048,576 are open. */
 int fox_interval_begin(int use_hwm, int64_t *id);
 
 /* Reads an open interval without closing it.  -ENOENT when it is not open in this process. */

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -14,15 +16,20 @@
 struct kept {
     const char *path;
     int fd;
-    pid_t pid; /* whose /proc/self the descriptor is: a forked child's still names its parent */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct kept kept_files[FOX_N_FILES] = {
-    [FOX_STATM] = {"/proc/self/statm", -1, 0},
-    [FOX_STATUS] = {"/proc/self/status", -1, 0},
+    [FOX_STATM] = {"/proc/self/statm", -1},
+    [FOX_STATUS] = {"/proc/self/status", -1},
+    [FOX_IO] = {"/proc/self/io", -1},
 };
+
+/* A page that the kernel hands to every child as zeros, and so tells a fork without a system
+ * call (madvise(2), MADV_WIPEONFORK, Linux 4.14).  NULL where it does not: then getpid tells. */
+static _Atomic uint32_t *here;
+static pid_t owner;
 
 static void before_fork(void) {
     pthread_mutex_lock(&lock);
@@ -42,13 +49,37 @@ static void in_child(void) {
     pthread_mutex_unlock(&lock);
 }
 
-static void register_fork_handlers(void) {
+static void set_up(void) {
     (void)pthread_atfork(before_fork, in_parent, in_child);
+    int64_t page;
+    if (fox_page_bytes(&page) != 0)
+        return;
+    void *at = mmap(NULL, (size_t)page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return;
+    if (madvise(at, (size_t)page, MADV_WIPEONFORK) == 0)
+        here = at;
+    else
+        munmap(at, (size_t)page);
+}
+
+/* What is open belongs to the parent: a descriptor of /proc/self still names it. */
+static void forget_parent(void) {
+    for (int file = 0; file < FOX_N_FILES; file++)
+        kept_files[file].fd = -1;
+    fox_interval_forget_locked();
+    owner = getpid();
+    if (here != NULL)
+        atomic_store_explicit(here, 1, memory_order_relaxed);
 }
 
 void fox_lock(void) {
-    pthread_once(&once, register_fork_handlers);
+    pthread_once(&once, set_up);
     pthread_mutex_lock(&lock);
+    bool same =
+        here != NULL ? atomic_load_explicit(here, memory_order_relaxed) != 0 : owner == getpid();
+    if (!same)
+        forget_parent();
 }
 
 void fox_unlock(void) {
@@ -64,17 +95,13 @@ void fox_kept_forget(enum fox_file file) {
 /* One pread at offset; opens the file where needed, and once more after a failure. */
 int fox_kept_read(enum fox_file file, int64_t offset, char *into, size_t room, size_t *n) {
     struct kept *kept = &kept_files[file];
-    pid_t pid = getpid();
     int error = 0;
 
-    if (kept->pid != pid)
-        kept->fd = -1; /* a clone that ran no fork handlers */
     for (int attempt = 0; attempt < 2; attempt++) {
         if (kept->fd < 0) {
             kept->fd = open(kept->path, O_RDONLY | O_CLOEXEC);
             if (kept->fd < 0)
                 return fox_neg_errno();
-            kept->pid = pid;
         }
         ssize_t got = pread(kept->fd, into, room, (off_t)offset);
         if (got >= 0) {

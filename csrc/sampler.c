@@ -44,7 +44,7 @@ static void record_error(fox_sampler *sampler, int error) {
 }
 
 /* The clock is read under the lock, so that the times in the timeline never go back. */
-static int sample(fox_sampler *sampler, int64_t *now_ns) {
+int fox_sampler_sample(fox_sampler *sampler, int64_t *now_ns) {
     fox_statm statm;
     fox_lock();
     int clock_error = fox_clock_ns(now_ns);
@@ -87,7 +87,7 @@ static void sample_until_stopped(fox_sampler *sampler) {
         if (error == 1)
             return;
         if (error == 0)
-            error = sample(sampler, &now);
+            error = fox_sampler_sample(sampler, &now);
         if (error != 0)
             break;
         int64_t late = (now - deadline) / sampler->period_ns;
@@ -199,7 +199,7 @@ int fox_sampler_start(fox_sampler *sampler) {
         return -EALREADY;
 
     atomic_store_explicit(&sampler->stop, 0, memory_order_release);
-    int error = sample(sampler, &now);
+    int error = fox_sampler_sample(sampler, &now);
     if (error == 0)
         error = create_thread(sampler);
     if (error != 0) {

@@ -1,5 +1,6 @@
 /* /proc/self/statm: the unit of cost, about half a microsecond a reading. */
 #include <errno.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -26,10 +27,16 @@ int fox_statm_parse(const char *text, size_t n, int64_t pages[3]) {
     return 0;
 }
 
+/* Asked for once: it cannot change. */
 int fox_page_bytes(int64_t *out) {
-    long page = sysconf(_SC_PAGESIZE);
-    if (page <= 0)
-        return fox_neg_errno();
+    static _Atomic int64_t known;
+    int64_t page = atomic_load_explicit(&known, memory_order_relaxed);
+    if (page == 0) {
+        page = sysconf(_SC_PAGESIZE);
+        if (page <= 0)
+            return fox_neg_errno();
+        atomic_store_explicit(&known, page, memory_order_relaxed);
+    }
     *out = page;
     return 0;
 }

@@ -7,8 +7,7 @@
 /* The file is about 1.5 KB; a long list of groups stands before the lines we want. */
 enum { ROOM = 16384 };
 
-/* The number after "key:" when the line begins with it, else -1. */
-static int64_t number_after(const char *line, size_t n, const char *key, int64_t unit) {
+int64_t fox_number_after(const char *line, size_t n, const char *key) {
     size_t at = strlen(key);
     if (n <= at || memcmp(line, key, at) != 0 || line[at] != ':')
         return -1;
@@ -19,12 +18,12 @@ static int64_t number_after(const char *line, size_t n, const char *key, int64_t
         return -1;
     int64_t value = 0;
     while (at < n && line[at] >= '0' && line[at] <= '9') {
-        value = value * 10 + (line[at] - '0');
-        if (value > INT64_MAX / 16384)
+        if (value > (INT64_MAX - 9) / 10)
             return -1;
+        value = value * 10 + (line[at] - '0');
         at++;
     }
-    return value * unit;
+    return value;
 }
 
 /* Lines that are absent leave their field at -1. */
@@ -34,9 +33,14 @@ void fox_status_parse(const char *text, size_t n, fox_status *out) {
         int64_t unit;
         int64_t *into;
     } wanted[] = {
-        {"VmHWM", 1024, &out->hwm_bytes},      {"VmRSS", 1024, &out->rss_bytes},
-        {"RssAnon", 1024, &out->anon_bytes},   {"RssFile", 1024, &out->file_bytes},
-        {"RssShmem", 1024, &out->shmem_bytes}, {"Threads", 1, &out->threads},
+        {"VmHWM", 1024, &out->hwm_bytes},
+        {"VmRSS", 1024, &out->rss_bytes},
+        {"RssAnon", 1024, &out->anon_bytes},
+        {"RssFile", 1024, &out->file_bytes},
+        {"RssShmem", 1024, &out->shmem_bytes},
+        {"VmSwap", 1024, &out->swap_bytes},
+        {"HugetlbPages", 1024, &out->hugetlb_bytes},
+        {"Threads", 1, &out->threads},
     };
     enum { N_WANTED = sizeof wanted / sizeof wanted[0] };
 
@@ -46,9 +50,9 @@ void fox_status_parse(const char *text, size_t n, fox_status *out) {
         const char *end = memchr(text + at, '\n', n - at);
         size_t length = end ? (size_t)(end - (text + at)) : n - at;
         for (int i = 0; i < N_WANTED; i++) {
-            int64_t value = number_after(text + at, length, wanted[i].key, wanted[i].unit);
-            if (value >= 0)
-                *wanted[i].into = value;
+            int64_t value = fox_number_after(text + at, length, wanted[i].key);
+            if (value >= 0 && value <= INT64_MAX / wanted[i].unit)
+                *wanted[i].into = value * wanted[i].unit;
         }
         at += length + 1;
     }

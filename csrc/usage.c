@@ -1,4 +1,4 @@
-/* getrusage: CPU time, faults and context switches; never a peak. */
+/* getrusage: CPU time, faults, context switches and blocks; never a peak. */
 #include <sys/resource.h>
 
 #include "internal.h"
@@ -17,5 +17,7 @@ int fox_usage_read(fox_usage *out) {
     out->major_faults = usage.ru_majflt;
     out->voluntary_ctxt_switches = usage.ru_nvcsw;
     out->involuntary_ctxt_switches = usage.ru_nivcsw;
+    out->fs_inputs = usage.ru_inblock;
+    out->fs_outputs = usage.ru_oublock;
     return 0;
 }

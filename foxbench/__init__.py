@@ -10,23 +10,28 @@ from __future__ import annotations
 TYPE_CHECKING = False  # typing's own would cost 7 ms of the start of every command
 
 if TYPE_CHECKING:
+    from foxbench.sampler.intervals import step_begin, step_end
     from foxbench.sampler.measure import measure
     from foxbench.sampler.step import step_peak
 
     __version__: str
 
-__all__ = ["__version__", "measure", "step_peak"]
+__all__ = ["__version__", "measure", "step_begin", "step_end", "step_peak"]
+
+#: Where each name comes from, on its first use.
+_HOMES = {
+    "measure": "foxbench.sampler.measure",
+    "step_begin": "foxbench.sampler.intervals",
+    "step_end": "foxbench.sampler.intervals",
+    "step_peak": "foxbench.sampler.step",
+}
 
 
 def __getattr__(name: str) -> object:
-    if name == "measure":
-        from foxbench.sampler.measure import measure
+    if name in _HOMES:
+        from importlib import import_module
 
-        return measure
-    if name == "step_peak":
-        from foxbench.sampler.step import step_peak
-
-        return step_peak
+        return getattr(import_module(_HOMES[name]), name)
     if name == "__version__":
         from importlib import metadata
 

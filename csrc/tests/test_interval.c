@@ -95,17 +95,48 @@ static void a_closed_interval_stays_closed(void) {
     CHECK_EQ(fox_interval_end(again, &interval), 0);
 }
 
-static void too_many_open_intervals_are_refused(void) {
-    static int64_t ids[1024];
-    int64_t one_more;
+/* Far more than were ever open at once before, ended neither in order nor backwards. */
+static void thousands_nest_and_each_keeps_its_own_peak(void) {
+    enum { DEPTH = 3000 };
+    static int64_t ids[DEPTH];
     fox_interval interval;
-    for (int i = 0; i < 1024; i++)
+    for (int i = 0; i < DEPTH; i++) {
         CHECK_EQ(fox_interval_begin(1, &ids[i]), 0);
-    CHECK_EQ(fox_interval_begin(1, &one_more), -ENOSPC);
-    for (int i = 0; i < 1024; i++)
-        CHECK_EQ(fox_interval_end(ids[i], &interval), 0);
-    CHECK_EQ(fox_interval_begin(1, &one_more), 0);
-    CHECK_EQ(fox_interval_end(one_more, &interval), 0);
+        if (i == DEPTH / 2)
+            drop(hold(32 * MIB), 32 * MIB);
+    }
+    for (int i = 0; i < DEPTH; i++) {
+        int at = (int)((int64_t)i * 7 % DEPTH); /* 7 and 3000 have no common divisor */
+        CHECK_EQ(fox_interval_end(ids[at], &interval), 0);
+        if (at <= DEPTH / 2)
+            CHECK(step_peak(&interval) >= 32 * MIB - bound);
+        else if (EXACT)
+            CHECK(step_peak(&interval) <= 4 * MIB + bound);
+    }
+    CHECK_EQ(fox_interval_end(ids[0], &interval), -ENOENT);
+}
+
+/* Anonymous and file-backed memory are told apart at both ends, and reads are counted. */
+static void an_interval_tells_what_its_memory_is_made_of(void) {
+    int64_t id;
+    fox_interval interval;
+    char text[4096];
+    CHECK_EQ(fox_interval_begin(1, &id), 0);
+    void *at = hold(32 * MIB);
+    FILE *file = fopen("/proc/self/maps", "r");
+    CHECK(file != NULL && fread(text, 1, 100, file) == 100);
+    fclose(file);
+    CHECK_EQ(fox_interval_end(id, &interval), 0);
+    drop(at, 32 * MIB);
+    int64_t grown = interval.split_end.anon_bytes - interval.split_begin.anon_bytes;
+    CHECK(grown >= 32 * MIB - bound);
+    if (EXACT)
+        CHECK(grown <= 33 * MIB + bound);
+    CHECK(interval.split_begin.file_bytes > 0 && interval.split_end.shmem_bytes >= 0);
+    CHECK(interval.split_begin.swap_bytes >= 0 && interval.split_end.hugetlb_bytes >= 0);
+    if (interval.io.rchar_bytes >= 0) /* a kernel may be built without */
+        CHECK(interval.io.rchar_bytes >= 100 && interval.io.read_calls >= 1);
+    CHECK(interval.usage.fs_inputs >= 0 && interval.usage.fs_outputs >= 0);
 }
 
 static void *many_short_intervals(void *nothing) {
@@ -144,7 +175,8 @@ int main(void) {
     the_lifetime_peak_outlives_resets();
     a_mark_that_is_left_alone_gives_no_figure();
     a_closed_interval_stays_closed();
-    too_many_open_intervals_are_refused();
+    thousands_nest_and_each_keeps_its_own_peak();
+    an_interval_tells_what_its_memory_is_made_of();
     threads_reset_without_ruining_each_other();
     return 0;
 }

@@ -52,6 +52,19 @@ static void status_takes_kilobytes_and_leaves_out_what_is_not_there(void) {
     CHECK_EQ(status.hwm_bytes, -1);
 }
 
+static void io_wants_all_seven_lines(void) {
+    const char *text = "rchar: 12\nwchar: 3\nsyscr: 4\nsyscw: 5\nread_bytes: 4096\n"
+                       "write_bytes: 0\ncancelled_write_bytes: 7\n";
+    fox_io io;
+    CHECK_EQ(fox_io_parse(text, strlen(text), &io), 0);
+    CHECK_EQ(io.rchar_bytes, 12);
+    CHECK_EQ(io.read_bytes, 4096);
+    CHECK_EQ(io.write_bytes, 0);
+    CHECK_EQ(io.cancelled_write_bytes, 7);
+    CHECK_EQ(fox_io_parse(text, strlen(text) - 26, &io), -EPROTO);
+    CHECK_EQ(fox_io_parse("", 0, &io), -EPROTO);
+}
+
 static void kernel_releases_are_two_numbers(void) {
     int major, minor;
     CHECK_EQ(fox_kernel_parse("6.18.44-fc-v669", &major, &minor), 0);
@@ -81,6 +94,7 @@ int main(void) {
     statm_takes_the_first_three_fields();
     statm_refuses_anything_else();
     status_takes_kilobytes_and_leaves_out_what_is_not_there();
+    io_wants_all_seven_lines();
     kernel_releases_are_two_numbers();
     the_error_bound_follows_the_kernel();
     return 0;

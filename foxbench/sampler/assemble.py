@@ -37,6 +37,9 @@ def interval(raw: RawInterval, name: str, depth: int, err_bytes: int) -> Interva
         rss_end_bytes=raw.rss_end_bytes,
         peak=peak(raw, err_bytes),
         usage=raw.usage,
+        io=raw.io,
+        split_begin=raw.split_begin,
+        split_end=raw.split_end,
     )
 
 

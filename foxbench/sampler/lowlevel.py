@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from foxbench.sampler._extension import check, extension, measured
-from foxbench.sampler.result import Usage
+from foxbench.sampler.result import Io, Split, Usage
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,8 @@ class Status:
     anon_bytes: int | None
     file_bytes: int | None
     shmem_bytes: int | None
+    swap_bytes: int | None
+    hugetlb_bytes: int | None
     threads: int | None
 
 
@@ -48,6 +50,9 @@ class RawInterval:
     n_samples: int
     hwm_errno: int
     usage: Usage
+    io: Io | None
+    split_begin: Split | None
+    split_end: Split | None
 
 
 def clock_ns() -> int:
@@ -88,6 +93,8 @@ def status() -> Status:
         measured(out.anon_bytes),
         measured(out.file_bytes),
         measured(out.shmem_bytes),
+        measured(out.swap_bytes),
+        measured(out.hugetlb_bytes),
         measured(out.threads),
     )
 
@@ -97,6 +104,19 @@ def usage() -> Usage:
     out = extension().ffi.new("fox_usage *")
     check(extension().lib.fox_usage_read(out), "calling getrusage")
     return _usage(out)
+
+
+def io() -> Io:
+    """``/proc/self/io`` of this process now."""
+    out = extension().ffi.new("fox_io *")
+    remedy = {
+        errno.ENOENT: "use a kernel with CONFIG_TASK_IO_ACCOUNTING",
+        errno.EACCES: "a process that changed its user must exec before it may read this",
+    }
+    check(extension().lib.fox_io_read(out), "reading /proc/self/io", remedy)
+    read = _io(out)
+    assert read is not None
+    return read
 
 
 def kernel_version() -> tuple[int, int]:
@@ -190,7 +210,28 @@ def _usage(c: Any) -> Usage:
         c.major_faults,
         c.voluntary_ctxt_switches,
         c.involuntary_ctxt_switches,
+        c.fs_inputs,
+        c.fs_outputs,
     )
+
+
+def _io(c: Any) -> Io | None:
+    if c.rchar_bytes < 0:
+        return None
+    return Io(
+        c.rchar_bytes,
+        c.wchar_bytes,
+        c.read_calls,
+        c.write_calls,
+        c.read_bytes,
+        c.write_bytes,
+        c.cancelled_write_bytes,
+    )
+
+
+def _split(c: Any) -> Split | None:
+    parts = (c.anon_bytes, c.file_bytes, c.shmem_bytes, c.swap_bytes, c.hugetlb_bytes)
+    return None if all(part < 0 for part in parts) else Split(*map(measured, parts))
 
 
 def _interval(c: Any) -> RawInterval:
@@ -204,4 +245,7 @@ def _interval(c: Any) -> RawInterval:
         c.n_samples,
         -c.hwm_error,
         _usage(c.usage),
+        _io(c.io),
+        _split(c.split_begin),
+        _split(c.split_end),
     )

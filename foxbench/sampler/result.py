@@ -52,6 +52,40 @@ class Usage:
     major_faults: int
     voluntary_ctxt_switches: int
     involuntary_ctxt_switches: int
+    fs_inputs: int
+    fs_outputs: int
+
+
+@dataclass(frozen=True)
+class Io:
+    """Differences of ``/proc/self/io`` over an interval (proc(5)); bytes, and counts of calls.
+
+    ``rchar_bytes`` and ``wchar_bytes`` went through read and write calls, the page cache
+    included; ``read_bytes`` and ``write_bytes`` came from and went to a device.
+    """
+
+    rchar_bytes: int
+    wchar_bytes: int
+    read_calls: int
+    write_calls: int
+    read_bytes: int
+    write_bytes: int
+    cancelled_write_bytes: int
+
+
+@dataclass(frozen=True)
+class Split:
+    """What memory is made of at one moment; a part that the kernel does not show is None.
+
+    The resident set is ``anon + file + shmem``; ``swap_bytes`` and ``hugetlb_bytes`` are no part
+    of it, and so of no peak.
+    """
+
+    anon_bytes: int | None
+    file_bytes: int | None
+    shmem_bytes: int | None
+    swap_bytes: int | None
+    hugetlb_bytes: int | None
 
 
 @dataclass(frozen=True)
@@ -69,6 +103,10 @@ class Interval:
     peak : Peak
         Absolute; ``step_peak_bytes`` is its distance from ``rss_begin_bytes``.
     usage : Usage
+    io : Io or None
+        None where ``/proc/self/io`` cannot be read.
+    split_begin, split_end : Split or None
+        None where ``/proc/self/status`` cannot be read.
     """
 
     name: str
@@ -79,6 +117,9 @@ class Interval:
     rss_end_bytes: int
     peak: Peak
     usage: Usage
+    io: Io | None
+    split_begin: Split | None
+    split_end: Split | None
 
     @property
     def step_peak_bytes(self) -> int:

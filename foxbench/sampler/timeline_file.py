@@ -208,7 +208,7 @@ def from_raw(raw: bytes, hz: float | None = None) -> Any:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Convert for the launcher: ``[--from-fd FD] [--hz HZ] [RAW] PARQUET``; returns an exit code."""
+    """Convert what the launcher recorded: ``[--from-fd FD] [--hz HZ] [RAW] PARQUET``."""
     import argparse
 
     parser = argparse.ArgumentParser(prog="python -m foxbench.sampler.timeline_file")

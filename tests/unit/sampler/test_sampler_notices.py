@@ -12,7 +12,7 @@ from foxbench.sampler.notices import notices
 from foxbench.sampler.result import Interval, Peak, Usage
 
 PEAK = Peak(1_000_000, 10_000, "hwm", 1_000_000, 999_000)
-WHOLE = Interval("block", 0, 0, 1, 900_000, 900_000, PEAK, Usage(0, 0, 0, 0, 0, 0))
+WHOLE = Interval("block", 0, 0, 1, 900_000, 900_000, PEAK, Usage(*[0] * 8), None, None, None)
 STATS = SamplerStats(
     n_samples=100,
     n_missed=2,
