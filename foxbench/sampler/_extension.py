@@ -20,7 +20,7 @@ _REMEDIES = {
     errno.EMFILE: "raise the limit of open files: ulimit -n 4096",
     errno.ENOMEM: "free memory, or raise the container's limit: the sampler needs about 0.5 MB",
     errno.EAGAIN: "raise the limit of threads: ulimit -u, or the container's pids limit",
-    errno.ENOSPC: "close measurements that are still open: at most 1,048,576 at a time in a process",
+    errno.ENOSPC: "close measurements that are still open: a process has room for 1,048,576",
 }
 
 
