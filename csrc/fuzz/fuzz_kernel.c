@@ -3,10 +3,10 @@
 #include "internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
-    static char release[FUZZ_MOST + 1];
+    static char release[FUZZ_MOST];
     int major = -7, minor = -7, again_major, again_minor;
-    if (n > FUZZ_MOST)
-        n = FUZZ_MOST;
+    if (n > FUZZ_MOST - 1)
+        n = FUZZ_MOST - 1;
     memcpy(release, data, n);
     release[n] = '\0';
     n = strlen(release);
