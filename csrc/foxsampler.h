@@ -64,6 +64,10 @@ int fox_status_read(fox_status *out);
 int fox_usage_read(fox_usage *out);
 int fox_io_read(fox_io *out);
 
+/* Whether two processes share their memory, as after vfork.  -ENOSYS, or -EPERM where another
+ * process may not be looked at. */
+int fox_same_memory(int64_t pid_a, int64_t pid_b, int *same);
+
 /* ---- how exact a mark can be ------------------------------------------------------------ */
 
 int fox_kernel_version(int *major, int *minor);

@@ -119,6 +119,14 @@ def io() -> Io:
     return read
 
 
+def same_memory(pid_a: int, pid_b: int) -> bool:
+    """Whether two processes share their memory, as after vfork (kcmp(2))."""
+    out = extension().ffi.new("int *")
+    code = extension().lib.fox_same_memory(pid_a, pid_b, out)
+    check(code, f"comparing the memory of processes {pid_a} and {pid_b}")
+    return bool(out[0])
+
+
 def kernel_version() -> tuple[int, int]:
     """Major and minor number of the running kernel."""
     major, minor = extension().ffi.new("int *"), extension().ffi.new("int *")

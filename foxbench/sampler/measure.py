@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import os
@@ -21,6 +22,8 @@ from typing import Any, ParamSpec, TypeVar
 from foxbench.errors import NotMeasured, SamplerError, UsageError
 from foxbench.sampler import assemble, lowlevel
 from foxbench.sampler.allocator import is_quiet
+from foxbench.sampler.device import torch_memory
+from foxbench.sampler.device.sampler import DeviceSampler
 from foxbench.sampler.handles import SamplerThread
 from foxbench.sampler.notices import notices
 from foxbench.sampler.provenance import clear_refs_allowed
@@ -50,6 +53,7 @@ class Phase:
         self._meter = meter
         self._id: int | None = None
         self._depth = 0
+        self._torch: torch_memory.Level | None = None
 
     def __enter__(self) -> Phase:
         self._meter._require_open(f"phase {self.name!r}")
@@ -57,6 +61,7 @@ class Phase:
             raise UsageError(f"phase {self.name!r} is already open", "make a new one: m.phase(…)")
         depths = self._meter._depths
         self._depth = getattr(depths, "value", 0) + 1
+        self._torch = torch_memory.begin()
         self._id = lowlevel.interval_begin(clear_refs_allowed())
         depths.value = self._depth
         self._meter._open_phases.append(self)
@@ -68,7 +73,8 @@ class Phase:
         if interval_id is None or self._meter._in_forked_child():
             return
         raw = lowlevel.interval_end(interval_id)
-        self.interval = assemble.interval(raw, self.name, self._depth, lowlevel.error_bound_here())
+        interval = assemble.interval(raw, self.name, self._depth, lowlevel.error_bound_here())
+        self.interval = dataclasses.replace(interval, torch=torch_memory.end(self._torch))
         self._meter._phase_ended(self)
 
 
@@ -82,6 +88,9 @@ class measure:
         the kernel's mark and does not depend on it, the timeline does.
     name : str
         Name of the block; a decorated function's own name unless given.
+    device : bool, optional
+        Whether NVML is asked for the memory of CUDA devices, 100 times a second at most; by
+        default only in a process where torch uses CUDA.  See :attr:`Measurement.device`.
 
     Raises
     ------
@@ -100,11 +109,16 @@ class measure:
     the mark alone.
     """
 
-    def __init__(self, hz: float = 1000.0, name: str = "measure") -> None:
+    def __init__(
+        self, hz: float = 1000.0, name: str = "measure", device: bool | None = None
+    ) -> None:
         if not MIN_HZ <= hz <= MAX_HZ:
             raise UsageError(f"a sampling rate of {hz} Hz", f"use {MIN_HZ:.0f} to {MAX_HZ:.0f} Hz")
         self.hz = float(hz)
         self.name = name
+        self.device = device
+        self._device: DeviceSampler | None = None
+        self._torch: torch_memory.Level | None = None
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._sampler: SamplerThread | None = None
@@ -132,6 +146,10 @@ class measure:
         try:
             # The thread first: whatever it costs in memory is there before the baseline is read.
             sampler.start()
+            if torch_memory.in_use() if self.device is None else self.device:
+                self._device = DeviceSampler(self.hz)
+                self._device.start()
+            self._torch = torch_memory.begin()
             self._id = lowlevel.interval_begin(clear_refs_allowed())
         except BaseException:
             sampler.close()
@@ -147,19 +165,25 @@ class measure:
     ) -> None:
         interval_id, self._id = self._id, None
         sampler, self._sampler = self._sampler, None
+        device, self._device = self._device, None
         if interval_id is None or sampler is None:
             return
         try:
             if not self._in_forked_child():
-                self._result = self._finish(interval_id, sampler)
+                self._result = self._finish(interval_id, sampler, device)
         finally:
             sampler.close()
 
-    def _finish(self, interval_id: int, sampler: SamplerThread) -> Measurement:
+    def _finish(
+        self, interval_id: int, sampler: SamplerThread, device: DeviceSampler | None
+    ) -> Measurement:
         raw = lowlevel.interval_end(interval_id)
+        torch = torch_memory.end(self._torch)
+        devices = device.stop() if device is not None else None
         sampler.stop()
         stats = sampler.stats()
         whole = assemble.interval(raw, self.name, 0, lowlevel.error_bound_here())
+        whole = dataclasses.replace(whole, torch=torch)
         with self._lock:
             intervals = tuple(self._intervals)
             still_open = tuple(phase.name for phase in self._open_phases)
@@ -178,7 +202,8 @@ class measure:
             sampler_cpu_ns=stats.cpu_ns,
             self_bytes=stats.self_bytes,
             quiet_allocator=is_quiet(),
-            warnings=notices(whole, raw.hwm_errno, stats, still_open),
+            warnings=notices(whole, raw.hwm_errno, stats, still_open, devices),
+            device=devices,
         )
 
     def phase(self, name: str) -> Phase:
@@ -255,7 +280,7 @@ class measure:
 
         @functools.wraps(fn)
         def measured(*args: P.args, **kwargs: P.kwargs) -> R:
-            meter = measure(hz, name)
+            meter = measure(hz, name, self.device)
             try:
                 with meter:
                     return fn(*args, **kwargs)

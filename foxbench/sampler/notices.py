@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from foxbench.sampler.device.result import DeviceMeasurement
 from foxbench.sampler.handles import SamplerStats
 from foxbench.sampler.provenance import NO_CLEAR_REFS_ENV, clear_refs_allowed
 from foxbench.sampler.result import Interval
@@ -15,7 +16,11 @@ ROUGH_SHARE = 0.10
 
 
 def notices(
-    whole: Interval, hwm_errno: int, stats: SamplerStats, open_phases: tuple[str, ...]
+    whole: Interval,
+    hwm_errno: int,
+    stats: SamplerStats,
+    open_phases: tuple[str, ...],
+    devices: DeviceMeasurement | None = None,
 ) -> tuple[str, ...]:
     """What the reader must know to trust the figures, most important first.
 
@@ -29,6 +34,8 @@ def notices(
         Of the stopped sampling thread.
     open_phases : tuple of str
         Names of the phases that had not ended when the block did.
+    devices : DeviceMeasurement, optional
+        None when devices were not to be measured.
     """
     found = [
         _no_mark(hwm_errno),
@@ -42,6 +49,7 @@ def notices(
             "end every phase inside the block"
             for name in open_phases
         ),
+        *_devices(devices),
     ]
     return tuple(text for text in found if text)
 
@@ -108,3 +116,25 @@ def _missed(stats: SamplerStats) -> str:
         f"{stats.n_missed} of {ticks} ticks came too late and were skipped: the machine is busy; "
         "lower hz, or leave the sampler a core"
     )
+
+
+def _devices(found: DeviceMeasurement | None) -> list[str]:
+    if found is None:
+        return []
+    if found.status != "ok":
+        advice = f"; {found.remedy}" if found.remedy else ""
+        return [f"device memory was not measured: {found.reason}{advice}"]
+    notes = []
+    for one in found.devices:
+        name = f"{one.device.name} ({one.device.uuid})"
+        if one.status != "ok":
+            notes.append(
+                f"{name} could not be read any more: {one.reason}; its figures are those until "
+                "then, reset the device and measure again"
+            )
+        elif one.scope == "device":
+            notes.append(
+                f"the driver does not tell what this process holds on {name}: its figures are the "
+                "whole device's; stop what else runs there, or use torch's own figures"
+            )
+    return notes

@@ -59,7 +59,7 @@ def clear_refs_allowed() -> bool:
 def capabilities() -> Capabilities:
     """Try the instrument out; SamplerError when even /proc/self/statm cannot be read."""
     lowlevel.rss_bytes()
-    problem = _hwm_problem()
+    problem = hwm_problem()
     return Capabilities(
         hwm_reset=not problem,
         hwm_reset_problem=problem,
@@ -72,7 +72,8 @@ def capabilities() -> Capabilities:
     )
 
 
-def _hwm_problem() -> str:
+def hwm_problem() -> str:
+    """Why the kernel's high-water mark cannot be reset here, found by trying; empty if it can."""
     if not clear_refs_allowed():
         return f"switched off by {NO_CLEAR_REFS_ENV}"
     try:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from foxbench.sampler.device.result import DeviceMeasurement, TorchMemory
+
 #: Bumped whenever the meaning of a figure changes; results of two versions do not compare.
 MEASUREMENT_VERSION = 1
 
@@ -107,6 +109,8 @@ class Interval:
         None where ``/proc/self/io`` cannot be read.
     split_begin, split_end : Split or None
         None where ``/proc/self/status`` cannot be read.
+    torch : tuple of TorchMemory or None
+        One a CUDA device; None where torch does not use CUDA.
     """
 
     name: str
@@ -120,6 +124,7 @@ class Interval:
     io: Io | None
     split_begin: Split | None
     split_end: Split | None
+    torch: tuple[TorchMemory, ...] | None = None
 
     @property
     def step_peak_bytes(self) -> int:
@@ -175,6 +180,8 @@ class Measurement:
         Whether the quiet allocator was on.
     warnings : tuple of str
         What the reader must know to trust the figures.
+    device : DeviceMeasurement or None
+        None where it was not asked for.
     """
 
     hz: float
@@ -188,6 +195,7 @@ class Measurement:
     self_bytes: int
     quiet_allocator: bool
     warnings: tuple[str, ...]
+    device: DeviceMeasurement | None = None
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,7 @@ CALLS = {
     "fox_status_read": lowlevel.status,
     "fox_usage_read": lowlevel.usage,
     "fox_io_read": lowlevel.io,
+    "fox_same_memory": lambda: lowlevel.same_memory(os.getpid(), os.getpid()),
     "fox_kernel_version": lowlevel.kernel_version,
     "fox_error_bound_bytes": lambda: lowlevel.error_bound_bytes((6, 18), 2, 1, 4096),
     "fox_error_bound_here": lowlevel.error_bound_here,
