@@ -151,6 +151,7 @@ def main(quick: bool) -> None:
         pip += ["--no-warn-conflicts", "-r", str(HERE / "requirements.txt")]
         env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), name])}
         env.pop("PIP_CONSTRAINT", None)
+        os.environ["PYTHONPATH"] = env["PYTHONPATH"]  # for memray's own statistics
         subprocess.run(pip, env=env, check=False)
         steps = "200" if quick else "2000"
         for kind in ("steady", "spikes"):

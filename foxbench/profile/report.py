@@ -40,7 +40,8 @@ def show(profile: Profile, directory: Path, out: Console) -> None:
         out.print(f"  [yellow]{'note':<12}[/] {escape(warning)}", soft_wrap=True)
     if profile.error is not None:
         _show_error(profile, out)
-    out.print(f"  {'files':<12} {escape(str(directory))}/{{profile.json,log.jsonl,output.txt}}")
+    files = "profile.json,log.jsonl,timeline.parquet,output.txt"
+    out.print(f"  {'files':<12} {escape(str(directory))}/{{{files}}}")
 
 
 def phase_table(phases: tuple[Phase, ...]) -> Table:

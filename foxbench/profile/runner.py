@@ -75,7 +75,7 @@ def run(
     spec : Spec
         Its ``log`` lies in ``directory``.
     directory : Path
-        Gets ``spec.json``, ``log.jsonl``, ``output.txt`` and ``profile.json``.
+        Gets ``spec.json``, ``log.jsonl``, ``timeline.parquet``, ``output.txt``, ``profile.json``.
     timeout_s : float, optional
         Wall-clock seconds after which the process is ended; status ``timeout``.
     listen : callable, optional

@@ -7,6 +7,7 @@ memory.  It keeps nothing itself: what it collected would show in what it measur
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import platform
 import signal
@@ -15,16 +16,17 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from foxbench.errors import EXIT_NOT_MEASURED, EXIT_OK, FoxbenchError, NotMeasured, UsageError
 from foxbench.profile import oom, workload
 from foxbench.profile.log import LogWriter
 from foxbench.profile.spec import Spec
-from foxbench.sampler import allocator, assemble, lowlevel
+from foxbench.sampler import allocator, assemble, lowlevel, timeline_file
 from foxbench.sampler.measure import measure
 from foxbench.sampler.provenance import capabilities, clear_refs_allowed
-from foxbench.sampler.result import MEASUREMENT_VERSION, Interval
+from foxbench.sampler.result import MEASUREMENT_VERSION, Interval, Measurement
 
 #: Characters of a traceback that are kept: its end tells, a deep recursion has thousands of lines.
 _TRACEBACK_CHARS = 20_000
@@ -61,6 +63,7 @@ def main(argv: list[str]) -> int:
             traceback=None if isinstance(error, FoxbenchError) else _short_traceback(error),
         )
     result = meter.result
+    _keep_timeline(result, spec)
     log.write(
         "end",
         ok=code == EXIT_OK,
@@ -74,6 +77,13 @@ def main(argv: list[str]) -> int:
     )
     log.sync()
     return code
+
+
+def _keep_timeline(result: Measurement, spec: Spec) -> None:
+    """Write the samples beside the log, once everything has been measured; failing costs no run."""
+    path = Path(spec.log).with_name("timeline.parquet")
+    with contextlib.suppress(FoxbenchError, ImportError, MemoryError):
+        timeline_file.write(timeline_file.from_measurement(result), path)
 
 
 class Training:

@@ -44,8 +44,26 @@ def test_one_wheel_serves_every_python_from_3_10_on(wheel: Path) -> None:
     assert "-cp310-abi3-linux_" in wheel.name
     names = zipfile.ZipFile(wheel).namelist()
     assert [n for n in names if n.endswith(".so")] == ["foxbench/sampler/_foxsampler.abi3.so"]
+    assert "foxbench/sampler/foxbench-run" in names
     assert "foxbench/sampler/_build_ffi.py" not in names
     assert not [n for n in names if n.startswith(("csrc", "tests")) or n.endswith((".a", ".c"))]
+
+
+def test_the_launcher_of_an_installed_wheel_can_be_executed(wheel: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index"]
+    done = subprocess.run(
+        [*command, "--target", str(tmp_path), str(wheel)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    run = subprocess.run(
+        [sys.executable, "-m", "foxbench.cli.entry", "run", "--", "sh", "-c", "exit 9"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 9
+    assert "exit code 9" in run.stderr
 
 
 def test_the_wheel_measures_without_the_sources(wheel: Path, tmp_path: Path) -> None:

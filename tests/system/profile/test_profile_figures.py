@@ -9,6 +9,7 @@ from foxbench.bars import parquet
 from foxbench.bars.csv_import import import_csv
 from foxbench.bars.synthetic import synthetic
 from foxbench.profile import result
+from foxbench.sampler import timeline_file
 
 
 @pytest.mark.parametrize("model", list(TINY))
@@ -54,6 +55,17 @@ def test_a_step_that_takes_a_known_number_of_bytes_is_measured_within_the_bound(
     assert profile.evaluation is None
     assert profile.steps.per_full_epoch is None
     assert phases(profile) == [*BEFORE_STEPS, "step"]
+
+
+def test_the_samples_lie_beside_the_profile_tagged_by_phase(folder, bars_file):
+    code, out, err = foxbench(folder, "my_trainers:Plain", bars_file, "1", "--steps-per-epoch=9")
+    assert code == 0, out + err
+    profile = saved(folder)
+    (path,) = folder.glob("**/timeline.parquet")
+    rows = timeline_file.read(path).to_pylist()
+    assert {"import", "load", "features", "step"} <= {row["phase"] for row in rows}
+    largest = max(row["max_bytes"] for row in rows)
+    assert largest <= profile.peak_bytes + profile.peak_err_bytes
 
 
 def test_what_a_trainer_says_of_itself_is_stored(folder, bars_file):
