@@ -120,7 +120,7 @@ ctest: $(STAMPS)/dev
 	        -DFOXBENCH_SANITIZE="$$sanitize" > "$(STAMPS)/cmake.log" \
 	        || { cat "$(STAMPS)/cmake.log"; exit 1; }; \
 	    cmake --build "$$build" -- --quiet; \
-	    ctest --test-dir "$$build" --output-on-failure --no-tests=error; \
+	    ctest --test-dir "$$build" -j2 --output-on-failure --no-tests=error; \
 	done
 
 # These tests measure the process they run in: one of their own, small and without torch.

@@ -17,6 +17,16 @@ static void any_mask_is_understood(uint64_t mask) {
     }
 }
 
+/* The first such line counts, and without a digit it is no mask. */
+static void a_line_without_digits_is_no_mask(const uint8_t *data, size_t n) {
+    static char text[FUZZ_MOST + 16];
+    static const char line[] = "SigIgn:\t\n";
+    bool ignores;
+    memcpy(text, line, sizeof line - 1);
+    memcpy(text + sizeof line - 1, data, n);
+    HOLDS(fox_ignores_sigchld_parse(text, sizeof line - 1 + n, &ignores) == -EPROTO);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     bool exact = false, other = false;
     uint64_t mask = 0;
@@ -34,5 +44,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
 
     memcpy(&mask, data, n < sizeof mask ? n : sizeof mask);
     any_mask_is_understood(mask);
+    a_line_without_digits_is_no_mask(data, n);
     return 0;
 }

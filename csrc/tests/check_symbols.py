@@ -17,7 +17,8 @@ from pathlib import Path
 
 #: What compilers put in by themselves, and not our code.
 COMPILERS = re.compile(
-    r"_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|_+errno_location|mem(set|move)|bcmp|__aarch64_.*"
+    r"_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|_+errno_location|mem(set|move)|bcmp"
+    r"|__aarch64_.*|__u?(div|mod|divmod)di[34]"
 )
 #: Names under which a libc has the same function: checked, with 64-bit times, of a newer standard.
 VARIANT = re.compile(r"^__(?:isoc\d\d_)?(\w+?)(?:_chk|64|_time64)?$")
