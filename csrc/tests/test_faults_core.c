@@ -12,7 +12,7 @@
 #include "internal.h"
 
 static _Atomic int fail_malloc, fail_realloc, fail_sysconf, fail_uname, fail_madvise, fail_mmap,
-    fail_mallopt, fail_prctl, fail_futex, prctl_calls;
+    fail_mallopt, fail_prctl, fail_futex, fail_kcmp, prctl_calls;
 static const char *release; /* what uname tells */
 static long only_sysconf, online_cpus;
 
@@ -95,6 +95,7 @@ long __wrap_syscall(long number, ...) {
         a[i] = va_arg(list, long);
     va_end(list);
     FAIL_IF(number == SYS_futex && (int)a[1] == FUTEX_WAIT_BITSET_PRIVATE ? fail_futex : 0, -1);
+    FAIL_IF(number == SYS_kcmp ? fail_kcmp : 0, -1);
     return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
@@ -203,6 +204,16 @@ static void without_any_page_a_fork_is_noticed_all_the_same(void) {
     a_fork_is_noticed();
 }
 
+/* Kernels without CONFIG_KCMP, and containers whose filter refuses it. */
+static void a_refused_comparison_of_memory_is_named(void) {
+    int same = -1;
+    fail_kcmp = ENOSYS;
+    CHECK_EQ(fox_same_memory(getpid(), getpid(), &same), -ENOSYS);
+    fail_kcmp = EPERM;
+    CHECK_EQ(fox_same_memory(getpid(), getpid(), &same), -EPERM);
+    CHECK_EQ(same, -1);
+}
+
 static void an_allocator_that_refuses_is_said_to(void) {
     fail_mallopt = 1;
 #ifdef __GLIBC__
@@ -251,6 +262,7 @@ int main(void) {
     alone(a_fork_is_noticed);
     alone(without_a_wiped_page_a_fork_is_noticed_all_the_same);
     alone(without_any_page_a_fork_is_noticed_all_the_same);
+    alone(a_refused_comparison_of_memory_is_named);
     alone(an_allocator_that_refuses_is_said_to);
     alone(a_thread_whose_name_is_refused_samples);
     alone(a_wait_that_fails_ends_the_thread_and_says_so);
