@@ -46,6 +46,8 @@ static void in_child(void) {
             close(kept_files[file].fd);
         kept_files[file].fd = -1;
     }
+    if (here != NULL) /* an emulated kernel may take the advice and do nothing */
+        atomic_store_explicit(here, 0, memory_order_relaxed);
     pthread_mutex_unlock(&lock);
 }
 
