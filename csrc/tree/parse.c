@@ -65,6 +65,7 @@ int fox_stat_parse(const char *text, size_t n, fox_stat *out) {
     out->pid = (pid_t)pid;
     out->ppid = (pid_t)fields[4];
     out->minor_faults = (int64_t)fields[10];
+    out->waited_faults = (int64_t)fields[11];
     out->major_faults = (int64_t)fields[12];
     out->user_ticks = (int64_t)fields[14];
     out->system_ticks = (int64_t)fields[15];
