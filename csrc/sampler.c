@@ -63,6 +63,16 @@ int fox_sampler_sample(fox_sampler *sampler, int64_t *now_ns) {
     return clock_error;
 }
 
+/* Where a long has 32 bits and a time 64 (new 32-bit libcs), the old call reads half a timespec:
+ * every wait would end at once. */
+static long futex_wait_number(void) {
+#ifdef SYS_futex_time64
+    if (sizeof(time_t) > sizeof(long))
+        return SYS_futex_time64;
+#endif
+    return SYS_futex;
+}
+
 /* 0: the deadline came.  1: asked to stop.  -errno: the wait itself failed. */
 static int wait_until(fox_sampler *sampler, int64_t deadline_ns) {
     const struct timespec deadline = {(time_t)(deadline_ns / 1000000000),
@@ -70,8 +80,8 @@ static int wait_until(fox_sampler *sampler, int64_t deadline_ns) {
     for (;;) {
         if (atomic_load_explicit(&sampler->stop, memory_order_acquire) != 0)
             return 1;
-        long r = syscall(SYS_futex, &sampler->stop, FUTEX_WAIT_BITSET_PRIVATE, 0u, &deadline, NULL,
-                         FUTEX_BITSET_MATCH_ANY);
+        long r = syscall(futex_wait_number(), &sampler->stop, FUTEX_WAIT_BITSET_PRIVATE, 0u,
+                         &deadline, NULL, FUTEX_BITSET_MATCH_ANY);
         if (r == 0 || errno == EAGAIN || errno == EINTR)
             continue;
         return errno == ETIMEDOUT ? 0 : fox_neg_errno();

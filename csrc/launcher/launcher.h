@@ -70,8 +70,19 @@ void fox_signals_forward(const fox_run *run, const siginfo_t *info);
 /* spawn.c: 0, or the positive errno of a failed exec in *exec_errno. */
 int fox_spawn(fox_run *run, int *exec_errno);
 
+/* strangers.c: children that are none of the command's; a list that ends with 0. */
+void fox_strangers_find(void);
+const pid_t *fox_strangers(void);
+bool fox_strangers_forget(pid_t pid);
+
 /* reap.c */
 int fox_reap(fox_run *run);
+/* Where nothing can be measured any more: waits for the command, for its exit code. */
+void fox_reap_unmeasured(fox_run *run);
+void fox_child_ended(fox_run *run, int status);
+
+/* wait_out.c: after a fault of ours, until the command has ended. */
+void fox_wait_out(fox_run *run);
 
 /* loop.c: samples until the command has ended. */
 int fox_loop(fox_run *run);

@@ -124,10 +124,19 @@ static int measure(fox_run *run) {
     return error;
 }
 
-static void finish(fox_run *run) {
+static void finish(fox_run *run, bool incomplete) {
     fox_run_result *r = &run->result;
     int64_t now, cpu = cpu_ns();
-    (void)fox_tree_read(run->tree, &r->tree);
+    if (run->tree != NULL)
+        (void)fox_tree_read(run->tree, &r->tree);
+    if (incomplete) { /* what was seen until the fault, a lower bound */
+        r->tree.peak_is_mark = false;
+        r->tree.peak_err_bytes = -1;
+        r->user_ns = r->system_ns = r->minor_faults = r->major_faults = -1;
+        r->voluntary_ctxt_switches = r->involuntary_ctxt_switches = -1;
+        r->fs_inputs = r->fs_outputs = r->swaps = r->signals = -1;
+        r->messages_sent = r->messages_received = -1;
+    }
     if (run->child == 0 && fox_clock_ns(&now) == 0)
         r->elapsed_ns = now - run->begin_ns;
     r->sampler_cpu_ns = cpu < 0 || run->begin_cpu_ns < 0 ? -1 : cpu - run->begin_cpu_ns;
@@ -135,7 +144,7 @@ static void finish(fox_run *run) {
         r->self_bytes = -1;
     bool measured = r->tree.peak_single_bytes >= 0;
     bool failed = r->exit_code > 0 || r->term_signal >= 0;
-    r->status = failed ? "failed" : measured ? "ok" : "not_measured";
+    r->status = failed ? "failed" : measured && !incomplete ? "ok" : "not_measured";
 }
 
 static int exit_code(const fox_run *run, int report_error) {
@@ -154,7 +163,18 @@ static int ours(const char *what, int error, outputs *out) {
 }
 
 int main(int argc, char **argv) {
-    static fox_run run = {.result = {.exit_code = -1, .term_signal = -1, .elapsed_ns = -1}};
+    static fox_run run = {.result = {.exit_code = -1,
+                                     .term_signal = -1,
+                                     .elapsed_ns = -1,
+                                     .tree = {.peak_single_bytes = -1,
+                                              .peak_single_pid = -1,
+                                              .peak_err_bytes = -1,
+                                              .peak_tree_rss_bytes = -1,
+                                              .peak_tree_pss_bytes = -1,
+                                              .avg_rss_bytes = -1,
+                                              .rss_bytes = -1,
+                                              .n_samples = -1,
+                                              .n_processes = -1}}};
     outputs out;
     int exec_errno = 0;
 
@@ -177,11 +197,16 @@ int main(int argc, char **argv) {
                      strerror(exec_errno));
         return exec_errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
     }
-    error = measure(&run);
-    if (error != 0)
-        return ours("cannot follow the command", error, &out);
-    finish(&run);
+    const int follow_error = measure(&run);
+    if (follow_error != 0 && run.child == 0)
+        return ours("cannot follow the process", follow_error, &out);
+    if (follow_error != 0) {
+        fox_complain("see foxbench doctor; its exit code is kept, figures are incomplete",
+                     "cannot follow the command: %s", strerror(-follow_error));
+        fox_wait_out(&run);
+    }
+    finish(&run, follow_error != 0);
     error = write_outputs(&run, &out);
     fox_tree_free(run.tree);
-    return exit_code(&run, error);
+    return exit_code(&run, follow_error != 0 ? follow_error : error);
 }

@@ -25,7 +25,7 @@ static void add_usage(fox_run_result *result, const struct rusage *usage) {
     result->signals += usage->ru_nsignals;
 }
 
-static void child_ended(fox_run *run, int status) {
+void fox_child_ended(fox_run *run, int status) {
     int64_t now;
     run->child_ended = true;
     if (fox_clock_ns(&now) == 0)
@@ -46,14 +46,35 @@ int fox_reap(fox_run *run) {
             return errno == ECHILD ? 0 : fox_neg_errno();
         if (ended.si_pid == 0)
             return 0;
-        fox_tree_ending(run->tree, ended.si_pid);
+        const bool stranger = fox_strangers_forget(ended.si_pid);
+        if (!stranger)
+            fox_tree_ending(run->tree, ended.si_pid);
         if (wait4(ended.si_pid, &status, WNOHANG, &usage) != ended.si_pid)
             return fox_neg_errno();
+        if (stranger)
+            continue;
         add_usage(&run->result, &usage);
         (void)fox_tree_reaped(run->tree, ended.si_pid, (int64_t)usage.ru_maxrss * 1024);
         if (ended.si_pid == run->child)
-            child_ended(run, status);
+            fox_child_ended(run, status);
         else
             run->result.orphans_reaped++;
     }
+}
+
+/* As GNU time does: what the terminal's keys send is the command's to decide. */
+void fox_reap_unmeasured(fox_run *run) {
+    const struct sigaction ignored = {.sa_handler = SIG_IGN};
+    int status;
+    pid_t got;
+    if (run->child <= 0 || run->child_ended)
+        return;
+    fox_signals_give_back();
+    (void)sigaction(SIGINT, &ignored, NULL);
+    (void)sigaction(SIGQUIT, &ignored, NULL);
+    do
+        got = waitpid(run->child, &status, 0);
+    while (got < 0 && errno == EINTR);
+    if (got == run->child)
+        child_ended(run, status);
 }

@@ -77,11 +77,14 @@ static void peaks(FILE *to, const fox_tree_result *tree) {
 
 static void sampling(FILE *to, const fox_run *run) {
     const fox_run_result *r = &run->result;
-    (void)fprintf(to,
-                  "  sampled   %" PRId64 " times at %g Hz, %" PRId64 " ticks missed, %" PRId64
-                  " processes seen, %" PRId64 " orphans reaped\n",
-                  r->tree.n_samples, run->options.hz, r->n_missed, r->tree.n_processes,
-                  r->orphans_reaped);
+    if (r->tree.n_samples < 0)
+        (void)fputs("  sampled   never\n", to);
+    else
+        (void)fprintf(to,
+                      "  sampled   %" PRId64 " times at %g Hz, %" PRId64 " ticks missed, %" PRId64
+                      " processes seen, %" PRId64 " orphans reaped\n",
+                      r->tree.n_samples, run->options.hz, r->n_missed, r->tree.n_processes,
+                      r->orphans_reaped);
     seconds(to, "  sampler   ", r->sampler_cpu_ns, " CPU, ");
     mib(to, r->self_bytes);
     (void)fputc('\n', to);

@@ -21,7 +21,7 @@ static void spike(enum kind kind, int64_t bytes, int64_t page) {
     int fd = -1;
     if (kind == MEMFD) {
         fd = memfd_create("spike", MFD_CLOEXEC);
-        CHECK(fd >= 0 && ftruncate(fd, bytes) == 0);
+        CHECK(fd >= 0 && ftruncate(fd, (off_t)bytes) == 0);
     }
     char *at = map_of(kind, bytes, fd);
     for (int64_t i = 0; i < bytes; i += page)

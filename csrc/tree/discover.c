@@ -39,7 +39,13 @@ static void add_children(fox_tree *tree, pid_t parent, int count) {
     }
 }
 
-/* -ENOENT when this kernel has no such file. */
+/* No file, and yet its thread: then this kernel has none (CONFIG_PROC_CHILDREN). */
+static bool kernel_has_none(const fox_procdir *dir, pid_t thread) {
+    char name[48];
+    (void)snprintf(name, sizeof name, "task/%d/stat", (int)thread);
+    return faccessat(dir->dir, name, F_OK, 0) == 0;
+}
+
 static int children_of_thread(const fox_procdir *dir, pid_t thread, int *count, bool *crowded) {
     char name[48];
     size_t n;
@@ -64,13 +70,19 @@ static int children_of_thread(const fox_procdir *dir, pid_t thread, int *count, 
 static bool add_children_of(fox_tree *tree, const fox_procdir *dir) {
     int n_threads, count;
     bool any = false, crowded = false;
-    if (fox_procdir_numbers(dir, "task", threads, MOST_THREADS, &n_threads) != 0)
+    int listed = fox_procdir_numbers(dir, "task", threads, MOST_THREADS, &n_threads);
+    if (listed != 0) {
+        fox_tree_doubt(tree, dir->pid, listed);
         return false;
+    }
     crowded = n_threads == MOST_THREADS;
     for (int i = 0; i < n_threads; i++) {
         int error = children_of_thread(dir, threads[i], &count, &crowded);
-        if (error == -ENOENT && n_threads == 1)
-            tree->no_children = faccessat(dir->dir, "statm", F_OK, 0) == 0;
+        if (error == -ENOENT && kernel_has_none(dir, threads[i])) {
+            tree->no_children = true;
+            return any;
+        }
+        fox_tree_doubt(tree, dir->pid, error);
         if (error != 0 || count == 0)
             continue;
         any = true;
@@ -85,7 +97,9 @@ static void walk(fox_tree *tree) {
     if (tree->options.own_child) {
         /* Orphans of the tree become children of ours: we are their subreaper. */
         fox_procdir self;
-        if (fox_procdir_open(getpid(), &self) == 0) {
+        int error = fox_procdir_open(getpid(), &self);
+        fox_tree_doubt(tree, getpid(), error);
+        if (error == 0) {
             (void)add_children_of(tree, &self);
             fox_procdir_close(&self);
         }
@@ -93,7 +107,9 @@ static void walk(fox_tree *tree) {
     for (int i = 0; i < tree->n; i++) {             /* n grows while we walk */
         fox_process *process = &tree->processes[i]; /* the table does not move */
         fox_procdir held;
-        if (fox_process_hold(process, &held) != 0)
+        int error = fox_process_hold(process, &held);
+        fox_tree_doubt(tree, process->dir.pid, error);
+        if (error != 0)
             continue;
         if (add_children_of(tree, &held))
             process->had_children = true;

@@ -72,6 +72,8 @@ typedef struct {
 
 /* Adds a process and is idempotent; *place is -1 when it is not to be followed. */
 int fox_tree_add(fox_tree *tree, pid_t pid, int *place);
+/* A failure that is no mere end of a process or thread makes the figures lower bounds. */
+void fox_tree_doubt(fox_tree *tree, pid_t pid, int error);
 fox_process *fox_tree_find(const fox_tree *tree, pid_t pid);
 /* The last one takes its place. */
 void fox_tree_forget(fox_tree *tree, int place);

@@ -1,5 +1,6 @@
 /* Who belongs to the tree, and what is known of each. */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 #include "internal_tree.h"
@@ -61,10 +62,15 @@ bool fox_same_mm(pid_t a, pid_t b) {
 
 /* ---- all of them ------------------------------------------------------------------------- */
 
-static void doubt(fox_tree *tree, int error) {
+/* hidepid=2 shows no folder of another user's process, as if it were gone; signals know better. */
+static bool is_hidden(pid_t pid) {
+    return kill(pid, 0) != 0 && errno == EPERM;
+}
+
+void fox_tree_doubt(fox_tree *tree, pid_t pid, int error) {
     if (error == -EMFILE || error == -ENFILE)
         tree->result.doubts |= FOX_DOUBT_CROWDED;
-    else if (error == -EACCES || error == -EPERM)
+    else if (error == -ESRCH ? is_hidden(pid) : error != 0 && error != -ENOENT)
         tree->result.doubts |= FOX_DOUBT_UNREADABLE;
 }
 
@@ -91,7 +97,7 @@ int fox_tree_add(fox_tree *tree, pid_t pid, int *place) {
             fox_procdir_close(&fresh.dir);
     }
     if (error != 0) {
-        doubt(tree, error);
+        fox_tree_doubt(tree, pid, error);
         return error;
     }
     if (tree->options.own_child || tree->result.n_samples > 0)

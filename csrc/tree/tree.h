@@ -20,6 +20,7 @@ typedef struct {
     bool follow;              /* descendants too, else the root alone */
     bool own_child;           /* the root was forked by us: its ru_maxrss has our 1 MB as a floor */
     pid_t excluded;           /* never part of the tree (this process itself); 0 for none */
+    const pid_t *strangers;   /* nor these, a list that ends with 0 and may change; NULL for none */
     int64_t timeline_buckets; /* a power of two, see fox_timeline_new */
 } fox_tree_options;
 
