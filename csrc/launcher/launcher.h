@@ -77,8 +77,6 @@ bool fox_strangers_forget(pid_t pid);
 
 /* reap.c */
 int fox_reap(fox_run *run);
-/* Where nothing can be measured any more: waits for the command, for its exit code. */
-void fox_reap_unmeasured(fox_run *run);
 void fox_child_ended(fox_run *run, int status);
 
 /* wait_out.c: after a fault of ours, until the command has ended. */

@@ -115,6 +115,7 @@ static int measure(fox_run *run) {
     const fox_tree_options options = {.follow = run->options.follow,
                                       .own_child = run->child != 0,
                                       .excluded = getpid(),
+                                      .strangers = fox_strangers(),
                                       .timeline_buckets = BUCKETS};
     raise_descriptor_limit();
     int error =

@@ -61,20 +61,3 @@ int fox_reap(fox_run *run) {
             run->result.orphans_reaped++;
     }
 }
-
-/* As GNU time does: what the terminal's keys send is the command's to decide. */
-void fox_reap_unmeasured(fox_run *run) {
-    const struct sigaction ignored = {.sa_handler = SIG_IGN};
-    int status;
-    pid_t got;
-    if (run->child <= 0 || run->child_ended)
-        return;
-    fox_signals_give_back();
-    (void)sigaction(SIGINT, &ignored, NULL);
-    (void)sigaction(SIGQUIT, &ignored, NULL);
-    do
-        got = waitpid(run->child, &status, 0);
-    while (got < 0 && errno == EINTR);
-    if (got == run->child)
-        child_ended(run, status);
-}

@@ -31,6 +31,7 @@ int fox_spawn(fox_run *run, int *exec_errno) {
     int ends[2];
     if (prctl(PR_SET_CHILD_SUBREAPER, 1UL) != 0 || pipe2(ends, O_CLOEXEC) != 0)
         return fox_neg_errno();
+    fox_strangers_find();
     int error = fox_clock_ns(&run->begin_ns);
     run->child = error == 0 ? fork() : -1;
     if (run->child == 0)

@@ -74,6 +74,13 @@ void fox_tree_doubt(fox_tree *tree, pid_t pid, int error) {
         tree->result.doubts |= FOX_DOUBT_UNREADABLE;
 }
 
+static bool is_stranger(const fox_tree *tree, pid_t pid) {
+    for (const pid_t *at = tree->options.strangers; at != NULL && *at != 0; at++)
+        if (*at == pid)
+            return true;
+    return false;
+}
+
 int fox_tree_add(fox_tree *tree, pid_t pid, int *place) {
     bool executed;
     *place = -1;
@@ -85,6 +92,8 @@ int fox_tree_add(fox_tree *tree, pid_t pid, int *place) {
         *place = tree->slot_of[pid] - 1;
         return 0;
     }
+    if (is_stranger(tree, pid))
+        return 0;
     if (tree->n == FOX_TREE_ROOM) {
         tree->result.doubts |= FOX_DOUBT_CROWDED;
         return -ENOSPC;
