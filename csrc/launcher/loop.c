@@ -66,7 +66,7 @@ int fox_loop(fox_run *run) {
             fox_attach_read(run, false);
         if (error == 0)
             error = ended(run, now, &until_ns);
-        if (progress)
+        if (progress && error == 0 && !run->child_ended)
             fox_progress_show(run, now);
     }
     if (progress)

@@ -14,6 +14,20 @@ static int open_as_it_is(fox_outfile *out) {
     return out->fd < 0 ? fox_neg_errno() : 0;
 }
 
+/* /dev/stdout and whatever else the command writes to: replaced, its output would be lost. */
+static int standard_descriptor_of(const struct stat *there) {
+    struct stat ours;
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fstat(fd, &ours) == 0 && ours.st_dev == there->st_dev && ours.st_ino == there->st_ino)
+            return fd;
+    return -1;
+}
+
+static int share(int fd, fox_outfile *out) {
+    out->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    return out->fd < 0 ? fox_neg_errno() : 0;
+}
+
 static int open_beside(fox_outfile *out, mode_t mode) {
     size_t n = strlen(out->path) + sizeof ".XXXXXX";
     out->beside = malloc(n);
@@ -37,9 +51,14 @@ int fox_outfile_open(const char *path, fox_outfile *out) {
     out->path = exists ? realpath(path, NULL) : strdup(path);
     if (out->path == NULL)
         return fox_neg_errno();
-    int error = exists && !S_ISREG(there.st_mode)
-                    ? open_as_it_is(out)
-                    : open_beside(out, exists ? there.st_mode & 0777 : 0666 & ~mask);
+    const int standard = exists ? standard_descriptor_of(&there) : -1;
+    int error;
+    if (standard >= 0)
+        error = share(standard, out);
+    else if (exists && !S_ISREG(there.st_mode))
+        error = open_as_it_is(out);
+    else
+        error = open_beside(out, exists ? there.st_mode & 0777 : 0666 & ~mask);
     if (error == 0)
         return 0;
     fox_complain("name a file in a folder that you may write to", "cannot write %s: %s", path,

@@ -1,4 +1,5 @@
 /* One line on the terminal while the command runs, four times a second. */
+#include <poll.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -12,11 +13,15 @@ bool fox_progress_wanted(const fox_run *run) {
     return !run->options.quiet && isatty(STDERR_FILENO);
 }
 
-/* Not in the background, and not over a program that has taken the whole screen (raw mode). */
+/* Not in the background, not over a program that has taken the whole screen (raw mode) or asks
+ * for a password (no echo), and not where it would wait: behind Ctrl-S, or a slow line. */
 static bool may_write(void) {
+    const tcflag_t plain = ICANON | ECHO;
     struct termios terminal;
+    struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT};
     return tcgetpgrp(STDERR_FILENO) == getpgrp() && tcgetattr(STDERR_FILENO, &terminal) == 0 &&
-           (terminal.c_lflag & ICANON) != 0;
+           (terminal.c_lflag & plain) == plain && poll(&room, 1, 0) == 1 &&
+           (room.revents & POLLOUT) != 0;
 }
 
 void fox_progress_show(const fox_run *run, int64_t now_ns) {
@@ -36,6 +41,6 @@ void fox_progress_show(const fox_run *run, int64_t now_ns) {
 }
 
 void fox_progress_erase(void) {
-    if (shown)
+    if (shown && may_write())
         (void)!write(STDERR_FILENO, "\r\033[K", 4);
 }

@@ -55,13 +55,24 @@ static void status(FILE *to, const fox_run *run) {
     (void)fputc('\n', to);
 }
 
+/* A process may call itself by any bytes: those that a terminal obeys are not for it. */
+static void printable(FILE *to, const char *name) {
+    for (; *name != '\0'; name++) {
+        const unsigned char c = (unsigned char)*name;
+        (void)fputc(c < 0x20 || c == 0x7f ? '?' : c, to);
+    }
+}
+
 static void peaks(FILE *to, const fox_tree_result *tree) {
     const char *least = tree->peak_is_mark ? "" : ">= ";
     (void)fprintf(to, "  peak      %s", least);
     mib(to, tree->peak_single_bytes);
     (void)fputs(" resident in one process", to);
-    if (tree->peak_single_pid > 0)
-        (void)fprintf(to, " (%s, pid %" PRId64 ")", tree->peak_single_comm, tree->peak_single_pid);
+    if (tree->peak_single_pid > 0) {
+        (void)fputs(" (", to);
+        printable(to, tree->peak_single_comm);
+        (void)fprintf(to, ", pid %" PRId64 ")", tree->peak_single_pid);
+    }
     if (tree->peak_is_mark)
         (void)fprintf(to, ", +%.2f MiB at most", (double)tree->peak_err_bytes / 1048576);
     (void)fputs("\n  together  >= ", to);

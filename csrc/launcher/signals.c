@@ -1,9 +1,14 @@
 /* Signals are taken one by one between two samples; none of them can end us before the report. */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "internal_tree.h"
 #include "launcher.h"
+
+enum { MOST_DEPTH = 64 }; /* of descendants; also ends a walk through pids that change meanwhile */
 
 static sigset_t inherited;
 static struct sigaction inherited_child, inherited_pipe, inherited_size;
@@ -12,11 +17,23 @@ static struct sigaction inherited_child, inherited_pipe, inherited_size;
 static const int left_alone[] = {SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGSEGV, SIGBUS,
                                  SIGFPE,  SIGILL,  SIGTRAP, SIGABRT, SIGSYS};
 
+/* What a caller had us ignore (nohup: SIGHUP; a shell's background job: SIGINT) ends no watching.
+ * A command gets it all the same: it was started ignoring it, and may have changed its mind. */
+static void leave_ignored(sigset_t *waited) {
+    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction now;
+    for (size_t i = 0; i < sizeof ending / sizeof ending[0]; i++)
+        if (sigaction(ending[i], NULL, &now) == 0 && now.sa_handler == SIG_IGN)
+            sigdelset(waited, ending[i]);
+}
+
 int fox_signals_take(fox_run *run) {
     struct sigaction plain = {.sa_handler = SIG_DFL}, ignored = {.sa_handler = SIG_IGN};
     sigfillset(&run->waited);
     for (size_t i = 0; i < sizeof left_alone / sizeof left_alone[0]; i++)
         sigdelset(&run->waited, left_alone[i]);
+    if (run->options.attach != 0)
+        leave_ignored(&run->waited);
     if (sigprocmask(SIG_SETMASK, &run->waited, &inherited) != 0)
         return fox_neg_errno();
     /* An inherited "ignore" of SIGCHLD would lose the exit code; a report into a closed pipe
@@ -51,8 +68,31 @@ int fox_signals_wait(const fox_run *run, int64_t deadline_ns, siginfo_t *info) {
     return fox_neg_errno();
 }
 
-/* What the terminal sends (si_code above 0) has reached the command too: it is of our group. */
+/* Whether the command or a descendant of it is the sender. */
+static bool is_of_the_command(const fox_run *run, pid_t sender) {
+    const fox_procdir proc = {0, AT_FDCWD, -1};
+    for (int depth = 0; depth < MOST_DEPTH && sender > 1 && sender != getpid(); depth++) {
+        char path[32], text[1024];
+        size_t n;
+        fox_stat stat;
+        if (sender == run->child)
+            return true;
+        (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)sender);
+        if (fox_procdir_read(&proc, path, text, sizeof text, &n) != 0 ||
+            fox_stat_parse(text, n, &stat) != 0)
+            return false;
+        sender = stat.ppid;
+    }
+    return false;
+}
+
+/* Once, and not twice: what the terminal sends (si_code above 0), or the command by kill(0, …) to
+ * its own group, has reached the command too.  That somebody else means our whole group and not us
+ * alone cannot be told.  The timer of alarm(2) survives exec but no fork: it is ours alone. */
 void fox_signals_forward(const fox_run *run, const siginfo_t *info) {
-    if (info->si_code <= 0 && run->child > 0 && !run->child_ended)
+    const bool by_its_group =
+        getpgid(info->si_pid) == getpgrp() && is_of_the_command(run, info->si_pid);
+    const bool sent = info->si_code <= 0 && !by_its_group;
+    if ((sent || info->si_signo == SIGALRM) && run->child > 0 && !run->child_ended)
         (void)kill(run->child, info->si_signo);
 }

@@ -42,6 +42,12 @@ static int write_raw(int fd, const fox_run *run) {
     return error;
 }
 
+/* Not -m, which lets a file of the current folder stand in for a module of the same name. */
+static const char program[] = "import sys\n"
+                              "sys.path[:] = [folder for folder in sys.path if folder]\n"
+                              "from foxbench.sampler.timeline_file import main\n"
+                              "sys.exit(main(sys.argv[1:]))\n";
+
 static int convert(int fd, const fox_run *run) {
     char number[16], hz[32];
     int status;
@@ -52,9 +58,8 @@ static int convert(int fd, const fox_run *run) {
         return fox_neg_errno();
     if (pid == 0) {
         fox_signals_give_back();
-        (void)execl(run->options.python, run->options.python, "-m",
-                    "foxbench.sampler.timeline_file", "--from-fd", number, "--hz", hz,
-                    run->options.timeline_path, (char *)NULL);
+        (void)execl(run->options.python, run->options.python, "-c", program, "--from-fd", number,
+                    "--hz", hz, "--", run->options.timeline_path, (char *)NULL);
         _exit(EXIT_NOT_FOUND);
     }
     while (waitpid(pid, &status, 0) < 0)
