@@ -5,26 +5,18 @@ All in one run, round by round in turn.  The C program is csrc/tests/bench_sampl
 
 from __future__ import annotations
 
+import importlib
 import statistics
-import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from table import ROOT, show
+from table import build_c, install_peers, key_values, show
 
 from foxbench.sampler import lowlevel
-
-
-def build(folder: Path) -> Path:
-    """Compile the C program as the extension is compiled."""
-    program = folder / "bench_sample"
-    sources = [ROOT / "csrc/tests/bench_sample.c", *(ROOT / "csrc").glob("*.c")]
-    flags = ["-std=c11", "-O3", "-D_GNU_SOURCE", f"-I{ROOT / 'csrc'}", "-pthread"]
-    sources = [path for path in sources if path.name != "_foxsampler.c"]
-    subprocess.run(["cc", *flags, "-o", program, *sources], check=True)
-    return program
 
 
 def per_call_ns(call: Callable[[], object], n: int) -> float:
@@ -35,22 +27,27 @@ def per_call_ns(call: Callable[[], object], n: int) -> float:
     return (time.perf_counter_ns() - begin) / n
 
 
-def main(quick: bool) -> None:
-    """Print the table."""
-    try:
-        import psutil
-    except ImportError:
-        psutil = None
-        print("psutil is not installed: not run (python -m pip install psutil)\n")
-    kept = psutil.Process() if psutil else None
+def load_psutil(folder: str) -> Any:
+    """The pinned psutil, installed beside and not into this interpreter; None where it cannot."""
+    if not install_peers(folder, "psutil"):
+        print("psutil cannot be installed: not run\n")
+        return None
+    sys.path.insert(0, folder)
+    importlib.invalidate_caches()
+    return importlib.import_module("psutil")
+
+
+def main(quick: bool) -> dict[str, list[float]]:
+    """Print the table; return nanoseconds by way and round."""
     rounds: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        program = build(Path(folder))
+        program = build_c("bench_sample", Path(folder))
+        psutil = load_psutil(folder)
+        kept = psutil.Process() if psutil else None
         for _ in range(2 if quick else 15):
-            said = subprocess.run([program], capture_output=True, text=True, check=True).stdout
-            figures = dict(line.split() for line in said.splitlines())
-            rounds.setdefault("bare pread, C", []).append(float(figures["bare_pread_ns"]))
-            rounds.setdefault("a sample, C", []).append(float(figures["sample_ns"]))
+            figures = key_values([program])
+            rounds.setdefault("bare pread, C", []).append(figures["bare_pread_ns"])
+            rounds.setdefault("a sample, C", []).append(figures["sample_ns"])
             ours = per_call_ns(lowlevel.rss_bytes, 20000)
             rounds.setdefault("rss_bytes(), Python", []).append(ours)
             if kept is not None:
@@ -71,3 +68,4 @@ def main(quick: bool) -> None:
             for name, values in rounds.items()
         ],
     )
+    return rounds

@@ -10,7 +10,7 @@ import sysconfig
 import time
 from pathlib import Path
 
-from table import show
+from table import ROOT, show
 
 PYTHON = [sys.executable, "-I", "-S", "-c"]
 COMMANDS = {
@@ -22,6 +22,15 @@ COMMANDS = {
         "import os\nfor _ in range(200):\n    os.fork() or os._exit(0)\n    os.wait()",
     ],
     "1000 sleeps": [*PYTHON, "import time\nfor _ in range(1000): time.sleep(1e-5)"],
+    "a product in numpy": [
+        sys.executable,
+        "-c",
+        "import numpy as np; a = np.ones((1500, 1500)); (a @ a).sum()",
+    ],
+    "cc of one file": [
+        *("cc", "-std=c11", "-O2", "-D_GNU_SOURCE", f"-I{ROOT / 'csrc'}"),
+        *("-c", str(ROOT / "csrc/timeline.c"), "-o", "/dev/null"),
+    ],
     "find": ["find", sysconfig.get_path("stdlib"), "-name", "*.py"],
 }
 LABELS = {
@@ -47,19 +56,29 @@ def span_ms(command: list[str]) -> float:
     return (time.perf_counter() - begin) * 1e3
 
 
-def figures(command: list[str]) -> dict[str, float]:
-    """A verbose report's numbers by label."""
+def figures(command: list[str]) -> dict[str, float | None]:
+    """A verbose report's numbers by label; None for what is said not to be measured."""
     said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
     lines = [line.strip().rsplit(": ", 1) for line in said.splitlines() if line.startswith("\t")]
-    return {label: float(value) for label, value in lines if label in LABELS}
+    return {
+        label: None if value == "not measured" else float(value)
+        for label, value in lines
+        if label in LABELS
+    }
 
 
-def main(quick: bool) -> None:
-    """Print both tables."""
+def middle(values: list[float | None]) -> str:
+    """Median of those that were measured, for people."""
+    known = [value for value in values if value is not None]
+    return f"{statistics.median(known):g}" if known else "not measured"
+
+
+def main(quick: bool) -> dict[str, object]:
+    """Print both tables; return every run."""
     gnu = shutil.which("time")
     if gnu is None:
         print("GNU time is not installed: not run")
-        return
+        return {}
     theirs, ours = [], []
     for _ in range(5 if quick else 100):
         theirs.append(span_ms([gnu, "-v", "true"]))
@@ -70,9 +89,9 @@ def main(quick: bool) -> None:
         f"{statistics.median(theirs):.1f} ms, foxbench run {statistics.median(ours):.1f} ms, "
         f"{added:+.1f} ms.\n"
     )
-    rows = []
+    rows, tables = [], {}
     for name, command in COMMANDS.items():
-        pairs: list[tuple[dict[str, float], dict[str, float]]] = []
+        pairs: list[tuple[dict[str, float | None], dict[str, float | None]]] = []
         for _ in range(2 if quick else 9):
             pairs.append(
                 (
@@ -80,7 +99,9 @@ def main(quick: bool) -> None:
                     figures([*foxbench(), "--format", "gnu", *command]),
                 )
             )
+        tables[name] = [{"time -v": gnus, "foxbench run": foxes} for gnus, foxes in pairs]
         for side, which in enumerate(("time -v", "foxbench run")):
-            cells = [statistics.median(pair[side][label] for pair in pairs) for label in LABELS]
-            rows.append((name if side == 0 else "", which, *(f"{cell:g}" for cell in cells)))
+            cells = [middle([pair[side][label] for pair in pairs]) for label in LABELS]
+            rows.append((name if side == 0 else "", which, *cells))
     show(["command", "by", *LABELS.values()], rows)
+    return {"true_ms": {"time -v": theirs, "foxbench run": ours}, "commands": tables}

@@ -71,15 +71,21 @@ def shares(kind: Callable[[int], None], hz: float, n: int) -> tuple[list[float],
     return samples, marks, worst
 
 
-def main(quick: bool) -> None:
-    """Print the table."""
-    rows = []
+def main(quick: bool) -> dict[str, dict[str, object]]:
+    """Print the table; return the shares of every spike."""
+    rows, found = [], {}
     for kind in (anonymous, huge_pages, memfd):
         for hz in (100, 1000, 10000):
             samples, marks, worst = shares(kind, hz, 5 if quick else 100)
+            name = kind.__name__.replace("_", " ")
+            found[f"{name}, {hz:,} Hz"] = {
+                "samples": samples,
+                "mark": marks,
+                "worst_bytes_low": worst,
+            }
             rows.append(
                 (
-                    kind.__name__.replace("_", " "),
+                    name,
                     f"{hz:,} Hz",
                     f"{statistics.median(samples):.1%} ({min(samples):.1%})",
                     f"{statistics.median(marks):.2%} ({min(marks):.2%})",
@@ -89,3 +95,4 @@ def main(quick: bool) -> None:
     head = ["", "", "samples: median (least)", "mark: median (least)", "peak, worst bytes low"]
     show(head, rows)
     print(f"\nStated bound: {lowlevel.error_bound_here():,} bytes.")
+    return {**found, "bound": {"bytes": lowlevel.error_bound_here()}}

@@ -1,8 +1,9 @@
 """The work that every tool watches: ``workload.py steady|spikes STEPS [fox|psutil]``.
 
-A torch loop; with ``spikes`` a buffer of 64 MiB in huge pages is touched and dropped every fifty
-steps, which takes a few milliseconds.  Prints the seconds of the loop.  The third word samples
-from inside, at 1 kHz.
+A torch loop; with ``spikes`` a buffer in huge pages is touched, held 0.2 ms and dropped every fifty
+steps.  Each has another size, 64 to 256 MiB, so the peak stands for some milliseconds once in the
+whole run, as that of a step with an unusual batch does.  Prints the seconds of the loop.  The third
+word samples from inside, at 1 kHz.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ def fox():
     with foxbench.measure(hz=1000) as m:
         yield
     print("peak_bytes", m.result.lifetime_peak_bytes)
+    print("n_samples", m.result.n_samples)
 
 
 @contextlib.contextmanager
@@ -31,18 +33,19 @@ def psutil_thread():
     """What people write by hand."""
     import psutil
 
-    process, over, peak = psutil.Process(), threading.Event(), [0]
+    process, over, sizes = psutil.Process(), threading.Event(), []
 
     def watch() -> None:
         while not over.wait(0.001):
-            peak[0] = max(peak[0], process.memory_info().rss)
+            sizes.append(process.memory_info().rss)
 
     thread = threading.Thread(target=watch)
     thread.start()
     yield
     over.set()
     thread.join()
-    print("peak_bytes", peak[0])
+    print("peak_bytes", max(sizes))
+    print("n_samples", len(sizes))
 
 
 def main(kind: str, steps: str, inside: str = "") -> None:
@@ -56,7 +59,7 @@ def main(kind: str, steps: str, inside: str = "") -> None:
         for number in range(int(steps)):
             step()
             if kind == "spikes" and number % 50 == 25:
-                huge_pages(64 << 20)
+                huge_pages((64 + number // 50 * 37 % 193) << 20)
         print("seconds", time.perf_counter() - begin)
 
 
