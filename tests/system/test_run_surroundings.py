@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,10 +18,10 @@ from run_command import MIB, launch, python
 from foxbench.sampler.launcher import launcher_path
 
 
-def until(what: str, holds: object, seconds: float = 30) -> None:
+def until(what: str, holds: Callable[[], bool], seconds: float = 30) -> None:
     """Wait for ``holds()``; fails with ``what`` after so many seconds."""
     end = time.monotonic() + seconds
-    while not holds():  # type: ignore[operator]
+    while not holds():
         assert time.monotonic() < end, what
         time.sleep(0.01)
 
