@@ -3,12 +3,24 @@
 A commit without the part that is measured is skipped, not failed.
 """
 
+import contextlib
 import json
+import os
 import statistics
 import subprocess
 import time
+from collections.abc import Iterator
 
 from foxbench.suite import settings
+
+
+@contextlib.contextmanager
+def part_of_this_commit() -> Iterator[None]:
+    """Have asv skip what an older commit does not have."""
+    try:
+        yield
+    except (ImportError, AttributeError) as error:
+        raise NotImplementedError(str(error)) from None
 
 
 class Readings:
@@ -16,10 +28,10 @@ class Readings:
 
     def setup(self) -> None:
         """Open what a first call opens."""
-        from foxbench.sampler import lowlevel
-
+        with part_of_this_commit():
+            from foxbench.sampler import lowlevel
         self.lowlevel = lowlevel
-        self.time_rss()
+        lowlevel.interval_end(lowlevel.interval_begin())
 
     @settings(version="1", rounds=2)
     def time_rss(self) -> None:
@@ -42,6 +54,23 @@ class Readings:
         self.lowlevel.interval_end(self.lowlevel.interval_begin())
 
 
+class Measure:
+    """A whole ``measure`` block around nothing."""
+
+    def setup(self) -> None:
+        """Do it once, so that nothing is imported later."""
+        import foxbench
+
+        self.measure = foxbench.measure
+        self.time_block()
+
+    @settings(version="1", rounds=2)
+    def time_block(self) -> None:
+        """Make the thread and its memory, start it, stop it, read everything."""
+        with self.measure(hz=1000):
+            pass
+
+
 class Thread:
     """The sampling thread beside a process that sleeps."""
 
@@ -50,27 +79,41 @@ class Thread:
     SECONDS = 1.0
 
     def setup(self, hz: int) -> None:
-        """Sample for a second."""
-        from foxbench.sampler.handles import SamplerThread
+        """Allocate what it needs."""
+        with part_of_this_commit():
+            from foxbench.sampler.handles import SamplerThread
+        self.thread = SamplerThread(float(hz), 4096)
 
-        thread = SamplerThread(float(hz), 4096)
-        thread.start()
-        time.sleep(self.SECONDS)
-        thread.stop()
-        self.stats = thread.stats()
-        thread.close()
+    def teardown(self, hz: int) -> None:
+        """Give it back."""
+        self.thread.close()
 
     @settings(version="1", rounds=3, unit="ns")
     def track_cpu_a_tick(self, hz: int) -> float:
-        """CPU time of a tick, nearly all of it the wake-up."""
-        if self.stats.cpu_ns is None or not self.stats.n_samples:
-            return float("nan")
-        return self.stats.cpu_ns / self.stats.n_samples
+        """CPU time of a tick, nearly all of it the wake-up; NaN where it was not measured."""
+        self.thread.start()
+        time.sleep(self.SECONDS)
+        self.thread.stop()
+        stats = self.thread.stats()
+        return float("nan") if stats.cpu_ns is None else stats.cpu_ns / stats.n_samples
+
+
+class Memory:
+    """What the instrument itself holds; exact, so one process is enough."""
+
+    def setup(self) -> None:
+        """Find the sampler."""
+        with part_of_this_commit():
+            from foxbench.sampler.handles import SamplerThread
+        self.sampler_thread = SamplerThread
 
     @settings(version="1", rounds=1, unit="bytes")
-    def track_self(self, hz: int) -> int:
-        """Memory of the sampler, its stack and timeline included."""
-        return self.stats.self_bytes
+    def track_sampler(self) -> int:
+        """Stack, timeline and the rest of a sampler of the usual size, all of it touched."""
+        thread = self.sampler_thread(1000.0, 4096)
+        held: int = thread.stats().self_bytes
+        thread.close()
+        return held
 
 
 class Timeline:
@@ -78,29 +121,31 @@ class Timeline:
 
     def setup(self) -> None:
         """A timeline of the usual size, full and so merging."""
-        from foxbench.sampler.handles import TimelineBuffer
-
+        with part_of_this_commit():
+            from foxbench.sampler.handles import TimelineBuffer
         self.timeline = TimelineBuffer(4096)
         self.now_ns = 0
+        for _ in range(9):
+            self.time_thousand_samples()
 
-    @settings(version="1", rounds=1)
+    @settings(version="1", rounds=2)
     def time_thousand_samples(self) -> None:
         """A thousand calls from Python."""
         for _ in range(1000):
-            self.now_ns += 1
+            self.now_ns += 1_000_000
             self.timeline.add(self.now_ns, self.now_ns)
 
 
 class Launcher:
-    """``foxbench-run`` around a command that does nothing."""
+    """``foxbench-run`` around a command that does next to nothing."""
 
     def setup(self) -> None:
-        """Find it; commits from before it are skipped."""
-        try:
+        """Find it; commits from before it, and installations without it, are skipped."""
+        with part_of_this_commit():
             from foxbench.sampler.launcher import launcher_path
-        except ImportError:
-            raise NotImplementedError("no launcher in this commit") from None
         self.path = launcher_path()
+        if not os.access(self.path, os.X_OK):
+            raise NotImplementedError(f"no launcher in this installation: {self.path}")
 
     def run(self, *command: str) -> dict[str, int]:
         """The figures of one run."""
