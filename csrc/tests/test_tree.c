@@ -137,13 +137,15 @@ static void shared_pages_count_in_each_and_in_pss_once(void) {
     if (EXACT) {
         CHECK(result.peak_tree_rss_bytes < 5 * 203 * MIB);
         CHECK(result.peak_tree_pss_bytes < 203 * MIB);
+        CHECK(result.peak_single_bytes < 203 * MIB);
     }
-    CHECK(result.peak_single_bytes >= 200 * MIB && result.peak_single_bytes < 300 * MIB);
+    CHECK(result.peak_single_bytes >= 200 * MIB);
     tell(9);
     reap(tree, pid);
     fox_tree_free(tree);
 }
 
+#ifndef __SANITIZE_THREAD__ /* knows no thread that it has not made */
 /* What runs here shares its parent's memory: it calls nothing that could disturb it. */
 static int in_its_parents_memory(void *unused) {
     (void)unused;
@@ -190,6 +192,7 @@ static void memory_that_two_share_counts_once_until_one_executes(void) {
     reap(tree, pid);
     fox_tree_free(tree);
 }
+#endif
 
 static void grows_in_two_steps(void) {
     tell_rss(0, 1);
@@ -233,7 +236,9 @@ int main(void) {
         the_root_alone_is_sampled_where_none_is_to_be_followed,
         a_child_of_any_thread_is_found,
         shared_pages_count_in_each_and_in_pss_once,
+#ifndef __SANITIZE_THREAD__
         memory_that_two_share_counts_once_until_one_executes,
+#endif
         the_average_weighs_each_value_by_how_long_it_lasted,
     };
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {

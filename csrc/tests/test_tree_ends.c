@@ -41,13 +41,12 @@ static void a_zombie_holds_nothing_and_is_kept_until_it_is_waited_for(void) {
     fox_tree *tree = follow(pid, true);
     fox_tree_result result = sample(tree);
     CHECK_EQ(result.n_processes, 2);
-    CHECK_EQ(result.n_alive, 1);
+    CHECK_EQ(result.n_alive, 2);
     CHECK_RSS(result.rss_bytes, told->bytes[0]);
     CHECK_EQ(tree->n, 2);
     tell(2);
     await(3);
-    (void)sample(tree);
-    CHECK_EQ(tree->n, 1);
+    CHECK_EQ(sample(tree).n_alive, 1);
     tell(9);
     reap(tree, pid);
     result = sample(tree);
@@ -97,10 +96,6 @@ static void an_orphan_is_ours_and_so_is_its_peak(void) {
 
 /* ---- usage that the kernel drops ---------------------------------------------------------- */
 
-static void nothing(int number) {
-    (void)number;
-}
-
 static void runs_one_and_waits(void) {
     pid_t pid = child(stands_still);
     atomic_store(&told->pids[1], pid);
@@ -117,12 +112,6 @@ static void ignores_sigchld(void) {
     runs_one_and_waits();
 }
 
-static void wants_no_zombies(void) {
-    struct sigaction action = {.sa_handler = nothing, .sa_flags = SA_NOCLDWAIT};
-    CHECK(sigaction(SIGCHLD, &action, NULL) == 0);
-    runs_one_and_waits();
-}
-
 static void an_end_in(void (*body)(void), unsigned doubts) {
     pid_t pid = child(body);
     await(1);
@@ -132,7 +121,11 @@ static void an_end_in(void (*body)(void), unsigned doubts) {
     CHECK_EQ(result.doubts, FOX_DOUBT_RUNNING);
     tell(2);
     await(3);
-    result = sample(tree);
+    for (int ms = 0; tree->n > 1; ms++) { /* waitpid may say ECHILD while it is still going */
+        CHECK(ms < 10000);
+        result = sample(tree);
+        pause_ms(1);
+    }
     CHECK_EQ(result.n_alive, 1);
     CHECK_EQ(result.doubts, FOX_DOUBT_RUNNING | doubts);
     tell(9);
@@ -152,7 +145,11 @@ static void both_ends_at_once_in(void (*body)(void), unsigned doubts) {
     await(3);
     tell(9);
     reap(tree, pid);
-    CHECK_EQ(sample(tree).doubts, doubts);
+    for (int ms = 0; sample(tree).n_alive > 0; ms++) {
+        CHECK(ms < 10000);
+        pause_ms(1);
+    }
+    CHECK_EQ(read_tree(tree).doubts, doubts);
     fox_tree_free(tree);
 }
 
@@ -166,10 +163,22 @@ static void usage_that_a_parent_ignores_is_a_doubt(void) {
     both_ends_at_once_in(ignores_sigchld, FOX_DOUBT_UNSEEN_END);
 }
 
+#ifndef __SANITIZE_THREAD__ /* it puts a handler of its own in place, with other flags */
+static void nothing(int number) {
+    (void)number;
+}
+
+static void wants_no_zombies(void) {
+    struct sigaction action = {.sa_handler = nothing, .sa_flags = SA_NOCLDWAIT};
+    CHECK(sigaction(SIGCHLD, &action, NULL) == 0);
+    runs_one_and_waits();
+}
+
 static void usage_dropped_in_a_way_that_proc_does_not_show_is_a_doubt(void) {
     an_end_in(wants_no_zombies, FOX_DOUBT_UNSEEN_END);
     both_ends_at_once_in(wants_no_zombies, FOX_DOUBT_UNSEEN_END);
 }
+#endif
 
 /* ---- pids --------------------------------------------------------------------------------- */
 
@@ -247,8 +256,7 @@ static void with_few_descriptors_the_figures_are_the_same(void) {
     pid_t second = child_under(pids[39], MIB);
     if (second != 0)
         await(2);
-    (void)sample(tree);
-    result = sample(tree);
+    result = sample_for_ms(tree, 15); /* many threads are not looked through at every sample */
     CHECK_EQ(result.n_processes, 41 + (second != 0));
     CHECK_EQ(result.n_alive, 40 + (second != 0));
     tell(9);
@@ -297,7 +305,9 @@ int main(void) {
         an_orphan_is_ours_and_so_is_its_peak,
         usage_that_is_waited_for_leaves_no_doubt,
         usage_that_a_parent_ignores_is_a_doubt,
+#ifndef __SANITIZE_THREAD__
         usage_dropped_in_a_way_that_proc_does_not_show_is_a_doubt,
+#endif
         a_pid_that_is_used_again_is_another_process,
         with_few_descriptors_the_figures_are_the_same,
         many_short_lives_leave_nothing_behind,

@@ -193,7 +193,6 @@ static void count_sample(fox_tree *tree, int64_t now_ns, int64_t sum) {
 int fox_tree_sample(fox_tree *tree, int64_t now_ns) {
     int64_t sum = 0, alive = 0;
     int error = 0;
-    fox_tree_result *result = &tree->result;
 
     fox_tree_discover(tree);
     for (int i = 0; i < tree->n; i++) {
@@ -203,7 +202,6 @@ int fox_tree_sample(fox_tree *tree, int64_t now_ns) {
         sum += sample_one(tree, process);
         alive += !process->gone && process->size_bytes > 0;
     }
-    result->n_alive = alive;
     if (alive > 0) { /* zombies alone are nothing to count as 0 bytes */
         error = fox_timeline_add(tree->timeline, now_ns, sum);
         if (error == 0)
@@ -227,7 +225,9 @@ static bool hides_below_an_old_mark(const fox_tree *tree) {
 int fox_tree_read(const fox_tree *tree, fox_tree_result *out) {
     *out = tree->result;
     double span_ns = (double)(tree->last_ns - tree->begin_ns);
-    if (out->n_samples > 0 && out->n_alive > 0 && tree->options.own_child)
+    for (int i = 0; i < tree->n; i++)
+        out->n_alive += !tree->processes[i].gone;
+    if (out->n_alive > 0 && tree->options.own_child)
         out->doubts |= FOX_DOUBT_RUNNING;
     /* All of them together held at least what one did. */
     out->peak_tree_rss_bytes = fox_larger(out->peak_tree_rss_bytes, out->peak_single_bytes);
