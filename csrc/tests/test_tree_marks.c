@@ -16,7 +16,7 @@ static void a_mark_catches_what_no_sample_saw(void) {
     CHECK(sample(tree).peak_single_bytes > 0);
     tell(1);
     await(2);
-    fox_tree_result result = sample_for_ms(tree, 15);
+    fox_tree_result result = sample_for_ms(tree, 60);
     CHECK_RSS(result.rss_bytes, told->bytes[0]);
     CHECK(result.rss_bytes < result.peak_single_bytes);
     CHECK(result.peak_single_bytes >= 96 * MIB - MIB); /* the kernel's bound is below that here */
@@ -50,7 +50,7 @@ static void a_mark_that_its_process_resets_makes_a_lower_bound(void) {
     CHECK_EQ(result.doubts, FOX_DOUBT_RUNNING);
     tell(2);
     await(3);
-    result = sample_for_ms(tree, 15);
+    result = sample_for_ms(tree, 60);
     CHECK(result.doubts == (FOX_DOUBT_RUNNING | FOX_DOUBT_MARK_FELL));
     tell(9);
     reap(tree, pid);
@@ -107,7 +107,7 @@ static void exec_is_no_reset_and_the_same_descriptors_go_on(void) {
         pause_ms(1);
         result = sample(tree);
     }
-    result = sample_for_ms(tree, 25);
+    result = sample_for_ms(tree, 60);
     CHECK(result.rss_bytes > 0 && result.rss_bytes < 64 * MIB);
     CHECK_EQ(result.doubts, FOX_DOUBT_RUNNING);
     CHECK_EQ(result.n_processes, 1);
@@ -194,7 +194,7 @@ static void a_childs_peak_that_nobody_saw_is_not_put_down_to_its_parent(void) {
     (void)sample(tree);
     tell(2);
     await(3);
-    CHECK(sample_for_ms(tree, 15).peak_single_bytes < 79 * MIB || !EXACT);
+    CHECK(sample_for_ms(tree, 60).peak_single_bytes < 79 * MIB || !EXACT);
     tell(9);
     reap(tree, pid);
     fox_tree_result result = sample(tree);
@@ -240,16 +240,16 @@ static void attached_late_only_what_rises_above_the_old_mark_is_exact(void) {
     pid_t pid = child(has_a_past_and_a_future);
     await(1);
     fox_tree *tree = follow(pid, false);
-    fox_tree_result result = sample_for_ms(tree, 15);
+    fox_tree_result result = sample_for_ms(tree, 60);
     CHECK(result.peak_single_bytes < 95 * MIB || !EXACT); /* that was before */
     CHECK_EQ(result.doubts, FOX_DOUBT_ATTACHED);
     tell(2);
     await(3); /* seen by no sample, and below the old mark: not to be known */
-    result = sample_for_ms(tree, 15);
+    result = sample_for_ms(tree, 60);
     CHECK_EQ(result.doubts, FOX_DOUBT_ATTACHED);
     tell(4);
     await(5);
-    result = sample_for_ms(tree, 15);
+    result = sample_for_ms(tree, 60);
     CHECK(result.peak_single_bytes >= 127 * MIB);
     CHECK(result.doubts == 0 && result.peak_is_mark);
     tell(9);
@@ -280,7 +280,7 @@ static void what_begins_after_attaching_is_ours_from_its_first_mark(void) {
     CHECK_EQ(sample(tree).n_processes, 1);
     tell(2);
     await(3); /* its spike is over before it is first seen */
-    fox_tree_result result = sample_for_ms(tree, 15);
+    fox_tree_result result = sample_for_ms(tree, 60);
     CHECK_EQ(result.n_processes, 2);
     CHECK(result.peak_single_bytes >= 63 * MIB);
     CHECK(result.peak_is_mark); /* nothing is hidden below the root's old mark */

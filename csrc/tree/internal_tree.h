@@ -61,7 +61,8 @@ typedef struct {
     int64_t rss_bytes, size_bytes; /* of the last sample */
     int64_t first_mark_bytes; /* of before we came, 0 when it began after; -1 before it was read */
     int64_t held_bytes;       /* largest sample or mark since its last exec; -1 before the first */
-    int64_t marked_ns;        /* when the mark was last read */
+    int64_t marked_ns;        /* when the mark was last read, */
+    int64_t marked_rss_bytes; /* and its resident set then */
     int64_t minor_faults;     /* its own, as last read */
     int64_t ended_faults;     /* of its descendants that ended, each as last read */
     bool shares_parent;       /* its memory is its parent's: vfork, CLONE_VM */
@@ -103,6 +104,7 @@ struct fox_tree {
     int64_t discover_after_ns; /* not before: discovery has its share of the time */
     bool no_children;          /* a kernel without children files */
     int next_marked;           /* where the rotation of mark reads goes on */
+    int64_t marks_paid_ns;     /* up to when the time for mark reads is used */
     fox_tree_result result;
     int64_t begin_ns, last_ns;
     double byte_ns;       /* integral of the sum over time */

@@ -47,7 +47,7 @@ typedef struct {
     int64_t rss_bytes;           /* the last sum */
     int64_t n_samples;
     int64_t n_processes; /* seen so far */
-    int64_t n_alive; /* of which not waited for yet: a zombie has figures still to come */
+    int64_t n_alive;     /* of which not waited for yet: a zombie has figures still to come */
 } fox_tree_result;
 
 /* Everything that sampling will use is allocated and touched here. */
