@@ -4,6 +4,10 @@
 
 #include "test_tree.h"
 
+static void reaches_96_mib(void) {
+    drop(hold(96 * MIB), 96 * MIB);
+}
+
 static void holds_64_mib(void) {
     hold(64 * MIB);
     tell_rss(0, 1);
@@ -112,6 +116,55 @@ static void a_child_of_any_thread_is_found(void) {
     fox_tree_free(tree);
 }
 
+static void *outlives_the_first_thread(void *unused) {
+    (void)unused;
+    pause_ms(20); /* that one is ending */
+    hold(48 * MIB);
+    tell(1);
+    await(2);
+    reaches_96_mib();
+    tell(3);
+    await(9);
+    _exit(0); /* a sanitizer's thread would go on */
+}
+
+static void ends_its_first_thread(void) {
+    pthread_t thread;
+    CHECK_EQ(pthread_create(&thread, NULL, outlives_the_first_thread, NULL), 0);
+    pthread_exit(NULL);
+}
+
+static void a_process_without_its_first_thread_is_not_a_zombie(void) {
+    pid_t pid = child(ends_its_first_thread);
+    fox_tree *tree = follow(pid, true);
+    (void)sample(tree);
+    await(1);
+    fox_tree_result result = sample(tree);
+    CHECK(result.rss_bytes >= 48 * MIB);
+    CHECK(result.peak_tree_pss_bytes >= 48 * MIB);
+    CHECK(fox_tree_root_alive(tree));
+    tell(2);
+    await(3);
+    result = sample_for_ms(tree, 60);
+    CHECK(result.peak_single_bytes >= 95 * MIB); /* its mark is read too */
+    tell(9);
+    reap(tree, pid);
+    result = sample(tree);
+    CHECK(result.peak_is_mark);
+    CHECK(!fox_tree_root_alive(tree));
+    fox_tree_free(tree);
+
+    begin(); /* the same for one that is found so */
+    pid = child(ends_its_first_thread);
+    await(1);
+    tree = follow(pid, true);
+    CHECK(fox_tree_root_alive(tree));
+    CHECK(sample(tree).rss_bytes >= 48 * MIB);
+    tell(9);
+    reap(tree, pid);
+    fox_tree_free(tree);
+}
+
 static void stands_still(void) {
     await(9);
 }
@@ -194,6 +247,38 @@ static void memory_that_two_share_counts_once_until_one_executes(void) {
 }
 #endif
 
+static void grows_a_little_and_then_more(void) {
+    hold(64 * MIB);
+    tell(1);
+    await(2);
+    hold(MIB / 4);
+    tell(3);
+    await(4);
+    hold(32 * MIB);
+    tell(5);
+    await(9);
+}
+
+static void pss_is_read_again_where_the_sum_has_grown(void) {
+    pid_t pid = child(grows_a_little_and_then_more);
+    await(1);
+    fox_tree *tree = follow(pid, true);
+    int64_t first = sample(tree).peak_tree_pss_bytes;
+    CHECK(first >= 64 * MIB);
+    tell(2);
+    await(3);
+    CHECK_EQ(sample_for_ms(tree, 60).peak_tree_pss_bytes, first); /* noise is not worth a reading */
+    tell(4);
+    await(5);
+    for (int ms = 0; sample(tree).peak_tree_pss_bytes < 96 * MIB; ms++) {
+        CHECK(ms < 10000); /* as soon as it is affordable */
+        pause_ms(1);
+    }
+    tell(9);
+    reap(tree, pid);
+    fox_tree_free(tree);
+}
+
 static void grows_in_two_steps(void) {
     tell_rss(0, 1);
     await(2);
@@ -235,6 +320,8 @@ int main(void) {
         a_grandchild_is_found_and_counted,
         the_root_alone_is_sampled_where_none_is_to_be_followed,
         a_child_of_any_thread_is_found,
+        a_process_without_its_first_thread_is_not_a_zombie,
+        pss_is_read_again_where_the_sum_has_grown,
         shared_pages_count_in_each_and_in_pss_once,
 #ifndef __SANITIZE_THREAD__
         memory_that_two_share_counts_once_until_one_executes,

@@ -34,7 +34,8 @@ void fox_tree_vanished(fox_tree *tree, fox_process *process) {
         tree->result.doubts |= FOX_DOUBT_UNSEEN_END;
         return;
     }
-    heir->ended_faults += process->minor_faults + process->ended_faults;
+    /* At least one, though it was read before its first: no process runs without. */
+    heir->ended_faults += fox_larger(process->minor_faults, 1) + process->ended_faults;
     int64_t waited = waited_faults(heir);
     if (heir->ignores_sigchld || (waited >= 0 && waited < heir->ended_faults))
         tree->result.doubts |= FOX_DOUBT_UNSEEN_END;

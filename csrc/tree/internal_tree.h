@@ -65,6 +65,8 @@ typedef struct {
     int64_t marked_rss_bytes; /* and its resident set then */
     int64_t minor_faults;     /* its own, as last read */
     int64_t ended_faults;     /* of its descendants that ended, each as last read */
+    pid_t memory_thread;      /* whose files are read: 0 for the first one's, as nearly always */
+    bool without_memory;      /* a zombie: no thread of it has any */
     bool shares_parent;       /* its memory is its parent's: vfork, CLONE_VM */
     bool had_children;
     bool ignores_sigchld; /* the kernel drops its children's usage */
@@ -79,6 +81,14 @@ fox_process *fox_tree_find(const fox_tree *tree, pid_t pid);
 /* The last one takes its place. */
 void fox_tree_forget(fox_tree *tree, int place);
 bool fox_same_mm(pid_t a, pid_t b);
+
+/* leader.c: reads one of the files that are empty when the first thread has ended. */
+int fox_process_memory_file(const fox_process *process, const fox_procdir *held, const char *name,
+                            char *into, size_t room, size_t *n);
+/* Opens the statm that is to be read in place of the first thread's. */
+void fox_process_statm_of(const fox_process *process, fox_procdir *held);
+/* Looks for a thread that still has memory, and reads it; the first one's zeros when none has. */
+int fox_process_find_memory(fox_process *process, fox_procdir *held, int64_t pages[3]);
 
 /* Its descriptors, or new ones for a moment that are sure to be of the same process. */
 int fox_process_hold(const fox_process *process, fox_procdir *held);

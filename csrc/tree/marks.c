@@ -36,7 +36,7 @@ void fox_tree_mark(fox_tree *tree, fox_process *process, int64_t now_ns) {
     process->marked_rss_bytes = process->rss_bytes;
     if (fox_process_hold(process, &held) != 0)
         return;
-    int error = fox_procdir_read(&held, "status", text, sizeof text, &n);
+    int error = fox_process_memory_file(process, &held, "status", text, sizeof text, &n);
     /* In this order: a program executed between the two is one more than the mark knew of. */
     if (error == 0)
         error = fox_process_learn(process, &held, &executed);

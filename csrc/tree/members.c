@@ -25,6 +25,8 @@ int fox_process_hold(const fox_process *process, fox_procdir *held) {
         error = -ESRCH; /* another one has its pid */
     if (error != 0)
         fox_procdir_close(held);
+    else
+        fox_process_statm_of(process, held);
     return error;
 }
 
@@ -45,10 +47,12 @@ int fox_process_learn(fox_process *process, const fox_procdir *held, bool *execu
     /* Where we may not see its addresses its name must do. */
     *executed = stat.arg_start != 0 ? stat.arg_start != process->arg_start
                                     : strcmp(stat.comm, process->comm) != 0;
-    process->parent = stat.ppid;
+    if (stat.ppid != 0) /* 0 in the moment when it is waited for, as are its faults */
+        process->parent = stat.ppid;
     process->start_ticks = stat.start_ticks;
     process->arg_start = stat.arg_start;
-    process->minor_faults = stat.minor_faults;
+    if (stat.minor_faults > process->minor_faults)
+        process->minor_faults = stat.minor_faults;
     process->had_children = process->had_children || stat.waited_faults > 0;
     memcpy(process->comm, stat.comm, sizeof process->comm);
     return 0;

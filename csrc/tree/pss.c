@@ -18,7 +18,7 @@ static int pss_of(const fox_process *process, int64_t *bytes) {
     fox_procdir held;
     int error = fox_process_hold(process, &held);
     if (error == 0) {
-        error = fox_procdir_read(&held, "smaps_rollup", text, sizeof text, &n);
+        error = fox_process_memory_file(process, &held, "smaps_rollup", text, sizeof text, &n);
         fox_process_let_go(process, &held);
     }
     if (error == -ESRCH || (error == 0 && n == 0)) {

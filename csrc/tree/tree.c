@@ -50,13 +50,22 @@ static int most_kept(void) {
     return limit.rlim_cur > SPARE_DESCRIPTORS ? (int)(limit.rlim_cur - SPARE_DESCRIPTORS) / 2 : 0;
 }
 
-static int read_statm(const fox_process *process, int64_t pages[3]) {
+/* No memory is a zombie's, or that of a process whose first thread has ended: looked at once. */
+static int read_statm(fox_process *process, int64_t pages[3]) {
     fox_procdir held;
     int error = fox_process_hold(process, &held);
-    if (error == 0) {
-        error = fox_procdir_statm(&held, pages);
-        fox_process_let_go(process, &held);
+    if (error != 0)
+        return error;
+    error = fox_procdir_statm(&held, pages);
+    const bool thread_ended = process->memory_thread != 0 && error == -ESRCH;
+    if (thread_ended || (error == 0 && pages[0] == 0 && !process->without_memory)) {
+        error = fox_process_find_memory(process, &held, pages);
+        if (process->dir.dir >= 0)
+            process->dir.statm = held.statm;
     }
+    if (error == 0)
+        process->without_memory = pages[0] == 0;
+    fox_process_let_go(process, &held);
     return error;
 }
 

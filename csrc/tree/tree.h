@@ -26,9 +26,9 @@ typedef struct {
 
 /* Why peak_single_bytes is a lower bound; bits of fox_tree_result.doubts. */
 enum {
-    FOX_DOUBT_UNSEEN_END = 1, /* a process ended elsewhere and was only sampled */
+    FOX_DOUBT_UNSEEN_END = 1, /* a process ended, its usage reached no one: only sampled */
     FOX_DOUBT_MARK_FELL = 2,  /* a process reset its own mark */
-    FOX_DOUBT_ATTACHED = 4,   /* attached late, and the mark did not rise since: only sampled */
+    FOX_DOUBT_ATTACHED = 4,   /* attached late, and a mark of before lies above: only sampled */
     FOX_DOUBT_UNREADABLE = 8, /* some process could not be read (another user's, hidepid) */
     FOX_DOUBT_CROWDED = 16,   /* more processes than the tree can hold */
     FOX_DOUBT_RUNNING = 32,   /* some still run: their figures are those up to now */
@@ -50,7 +50,10 @@ typedef struct {
     int64_t n_alive;     /* of which not waited for yet: a zombie has figures still to come */
 } fox_tree_result;
 
-/* Everything that sampling will use is allocated and touched here. */
+/* Everything that sampling will use is reserved here; sampling allocates nothing.  Two descriptors
+ * are kept for each process while RLIMIT_NOFILE allows it (raise it before, and after the fork of
+ * the command, which would inherit it); those beyond are opened at every sample, at ten times the
+ * cost. */
 int fox_tree_new(pid_t root, const fox_tree_options *options, fox_tree **out);
 
 /* One sample of every process; finds new ones where the kernel has made any since. */
