@@ -62,7 +62,11 @@ class Phase:
         depths = self._meter._depths
         self._depth = getattr(depths, "value", 0) + 1
         self._torch = torch_memory.begin()
-        self._id = lowlevel.interval_begin(clear_refs_allowed())
+        try:
+            self._id = lowlevel.interval_begin(clear_refs_allowed())
+        except BaseException:
+            torch_memory.end(self._torch)
+            raise
         depths.value = self._depth
         self._meter._open_phases.append(self)
         return self
@@ -72,9 +76,12 @@ class Phase:
         self._meter._depths.value = self._depth - 1
         if interval_id is None or self._meter._in_forked_child():
             return
-        raw = lowlevel.interval_end(interval_id)
+        try:
+            raw = lowlevel.interval_end(interval_id)
+        finally:
+            torch = torch_memory.end(self._torch)
         interval = assemble.interval(raw, self.name, self._depth, lowlevel.error_bound_here())
-        self.interval = dataclasses.replace(interval, torch=torch_memory.end(self._torch))
+        self.interval = dataclasses.replace(interval, torch=torch)
         self._meter._phase_ended(self)
 
 
@@ -90,7 +97,8 @@ class measure:
         Name of the block; a decorated function's own name unless given.
     device : bool, optional
         Whether NVML is asked for the memory of CUDA devices, 100 times a second at most; by
-        default only in a process where torch uses CUDA.  See :attr:`Measurement.device`.
+        default only where torch uses CUDA when the block begins.  See
+        :attr:`Measurement.device`.
 
     Raises
     ------
@@ -129,6 +137,7 @@ class measure:
     def _start_afresh(self) -> None:
         self._pid = os.getpid()
         self._result = None
+        self._torch = self._device = None  # after a fork, those of the parent
         self._intervals: list[Interval] = []
         self._open_phases: list[Phase] = []
         self._depths = threading.local()
@@ -146,12 +155,16 @@ class measure:
         try:
             # The thread first: whatever it costs in memory is there before the baseline is read.
             sampler.start()
-            if torch_memory.in_use() if self.device is None else self.device:
+            if torch_memory.nvidia_in_use() if self.device is None else self.device:
                 self._device = DeviceSampler(self.hz)
                 self._device.start()
             self._torch = torch_memory.begin()
             self._id = lowlevel.interval_begin(clear_refs_allowed())
         except BaseException:
+            torch_memory.end(self._torch)
+            if self._device is not None:
+                self._device.stop()
+                self._device = None
             sampler.close()
             raise
         self._sampler = sampler
@@ -172,13 +185,17 @@ class measure:
             if not self._in_forked_child():
                 self._result = self._finish(interval_id, sampler, device)
         finally:
+            if device is not None and not self._in_forked_child():
+                device.stop()  # did so already, unless finishing failed
             sampler.close()
 
     def _finish(
         self, interval_id: int, sampler: SamplerThread, device: DeviceSampler | None
     ) -> Measurement:
-        raw = lowlevel.interval_end(interval_id)
-        torch = torch_memory.end(self._torch)
+        try:
+            raw = lowlevel.interval_end(interval_id)
+        finally:
+            torch = torch_memory.end(self._torch)
         devices = device.stop() if device is not None else None
         sampler.stop()
         stats = sampler.stats()

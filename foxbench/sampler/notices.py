@@ -126,8 +126,12 @@ def _devices(found: DeviceMeasurement | None) -> list[str]:
         return [f"device memory was not measured: {found.reason}{advice}"]
     notes = []
     for one in found.devices:
-        name = f"{one.device.name} ({one.device.uuid})"
-        if one.status != "ok":
+        name = f"{one.device.name} ({one.device.uuid})" if one.device.uuid else one.device.name
+        if one.status == "not_measured":
+            notes.append(
+                f"the memory of {name} was not measured: {one.reason}; use torch's own figures"
+            )
+        elif one.status == "lost":
             notes.append(
                 f"{name} could not be read any more: {one.reason}; its figures are those until "
                 "then, reset the device and measure again"

@@ -8,11 +8,19 @@
  *     mig UUID NAME TOTAL USED     an instance of the gpu before it
  *     process PID BYTES            on the device before it; -1 for "not available"
  *     processes CODE               what listing processes answers on the device before it
- * Compiled with OLD_DRIVER it lacks the calls that drivers before 450 lack.
+ *     memory CODE                  what reading the memory of the device before it answers
+ *     open CODE                    what asking for the handle of the device before it answers
+ *     hang SECONDS                 how long reading the memory of the device before it takes
+ * Compiled with DRIVER=N it lacks the calls that drivers before N.x lack.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#ifndef DRIVER
+#define DRIVER 550
+#endif
 
 enum {
     SUCCESS = 0,
@@ -34,7 +42,7 @@ typedef struct {
     char uuid[96], name[96];
     unsigned long long total, used;
     int lost, parent; /* parent: -1 for a whole device */
-    int list_code, n_processes;
+    int list_code, memory_code, open_code, hang_s, n_processes;
     process_info processes[MOST];
 } device;
 
@@ -73,7 +81,10 @@ static void read_world(void) {
                           &used) == 2) {
             last->processes[last->n_processes++].used = (unsigned long long)used;
         } else if (last) {
-            (void)sscanf(line, "processes %d", &last->list_code);
+            (void)(sscanf(line, "processes %d", &last->list_code) == 1 ||
+                   sscanf(line, "memory %d", &last->memory_code) == 1 ||
+                   sscanf(line, "open %d", &last->open_code) == 1 ||
+                   sscanf(line, "hang %d", &last->hang_s) == 1);
         }
     }
     if (file)
@@ -156,7 +167,7 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **handle) {
     if (at < 0)
         return INVALID_ARGUMENT;
     *handle = handle_of(at);
-    return SUCCESS;
+    return world.devices[at].lost ? GPU_IS_LOST : world.devices[at].open_code;
 }
 
 int nvmlDeviceGetUUID(void *handle, char *into, unsigned n) {
@@ -173,35 +184,54 @@ int nvmlDeviceGetName(void *handle, char *into, unsigned n) {
     return SUCCESS;
 }
 
+static int memory_code(const device *d) {
+    struct timespec time = {.tv_sec = d->hang_s};
+    if (d->hang_s)
+        nanosleep(&time, NULL);
+    return d->memory_code;
+}
+
 /* Version 1 counts what the driver reserves as used: 7 bytes here, to tell them apart. */
 int nvmlDeviceGetMemoryInfo(void *handle, unsigned long long memory[3]) {
     DEVICE_OR_FAIL(handle);
+    if (memory_code(d) != SUCCESS)
+        return d->memory_code;
     memory[0] = d->total;
     memory[1] = d->total - d->used - 7;
     memory[2] = d->used + 7;
     return SUCCESS;
 }
 
-#ifndef OLD_DRIVER
+#if DRIVER >= 510
 typedef struct {
     unsigned version;
     unsigned long long total, reserved, free, used;
 } memory_v2;
 
 EXPORT int nvmlDeviceGetMemoryInfo_v2(void *handle, memory_v2 *memory);
-EXPORT int nvmlDeviceGetMigMode(void *handle, unsigned *current, unsigned *pending);
-EXPORT int nvmlDeviceGetMaxMigDeviceCount(void *handle, unsigned *n);
-EXPORT int nvmlDeviceGetMigDeviceHandleByIndex(void *handle, unsigned index, void **instance);
-EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(void *handle, unsigned *n, process_info *into);
 
 int nvmlDeviceGetMemoryInfo_v2(void *handle, memory_v2 *memory) {
     DEVICE_OR_FAIL(handle);
+    if (memory_code(d) != SUCCESS)
+        return d->memory_code;
     memory->total = d->total;
     memory->reserved = 7;
     memory->used = d->used;
     memory->free = d->total - d->used - 7;
     return SUCCESS;
 }
+
+/* The two versions differ in their names only. */
+#define PROCESSES nvmlDeviceGetComputeRunningProcesses_v3
+#elif DRIVER >= 450
+#define PROCESSES nvmlDeviceGetComputeRunningProcesses_v2
+#endif
+
+#if DRIVER >= 450
+EXPORT int nvmlDeviceGetMigMode(void *handle, unsigned *current, unsigned *pending);
+EXPORT int nvmlDeviceGetMaxMigDeviceCount(void *handle, unsigned *n);
+EXPORT int nvmlDeviceGetMigDeviceHandleByIndex(void *handle, unsigned index, void **instance);
+EXPORT int PROCESSES(void *handle, unsigned *n, process_info *into);
 
 static int instance_of(int parent, unsigned wanted) {
     for (int at = 0; at < world.n; at++)
@@ -231,7 +261,7 @@ int nvmlDeviceGetMigDeviceHandleByIndex(void *handle, unsigned index, void **ins
     return SUCCESS;
 }
 
-int nvmlDeviceGetComputeRunningProcesses_v3(void *handle, unsigned *n, process_info *into) {
+int PROCESSES(void *handle, unsigned *n, process_info *into) {
     DEVICE_OR_FAIL(handle);
     if (d->list_code != SUCCESS)
         return d->list_code;

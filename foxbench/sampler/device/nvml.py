@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from foxbench.errors import NotMeasured
@@ -35,12 +37,45 @@ _REASONS = {
         "the device fell off the bus",
         "reset it: nvidia-smi --gpu-reset, or reboot",
     ),
+    "NVML_ERROR_RESET_REQUIRED": (
+        "the device must be reset before it can be used",
+        "reset it: nvidia-smi --gpu-reset, or reboot",
+    ),
     "NVML_ERROR_FUNCTION_NOT_FOUND": (
         "the driver is too old for this call",
         "update the NVIDIA driver",
     ),
     "NVML_ERROR_NOT_SUPPORTED": ("this device does not tell", ""),
 }
+
+NO_DEVICE = (
+    "NVML shows no device to this process",
+    "check CUDA_VISIBLE_DEVICES; docker: --gpus all",
+)
+
+#: After these a device answers no more until it is reset and NVML opened anew.
+_LOST = ("NVML_ERROR_GPU_IS_LOST", "NVML_ERROR_RESET_REQUIRED")
+
+#: The inode of the machine's first pid namespace (PROC_PID_INIT_INO of linux/proc_ns.h).
+_FIRST_PID_NAMESPACE = "pid:[4026531836]"
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A device that NVML shows.
+
+    Attributes
+    ----------
+    handle : object
+        NVML's; None where the device is there but lost.
+    info : DeviceInfo
+    fault : NotMeasured or None
+        Why it has no handle.
+    """
+
+    handle: Any
+    info: DeviceInfo
+    fault: NotMeasured | None = None
 
 
 class Nvml:
@@ -62,6 +97,7 @@ class Nvml:
             ) from error
         self._pynvml = pynvml
         self._call("nvmlInit")
+        self._is_open = True
 
     def _call(self, name: str, *arguments: Any) -> Any:
         pynvml = self._pynvml
@@ -78,8 +114,25 @@ class Nvml:
 
     def close(self) -> None:
         """Give the library back; a second call does nothing."""
-        with contextlib.suppress(NotMeasured):
-            self._call("nvmlShutdown")
+        if self._is_open:  # NVML counts its users: one shutdown too many is somebody else's
+            self._is_open = False
+            with contextlib.suppress(NotMeasured):
+                self._call("nvmlShutdown")
+
+    def lost(self, error: NotMeasured) -> bool:
+        """Whether after this error the device will answer no more."""
+        return self._is(error, *_LOST)
+
+    def _is(self, error: NotMeasured, *names: str) -> bool:
+        value = getattr(error.__cause__, "value", None)
+        return value is not None and value in [getattr(self._pynvml, name) for name in names]
+
+    def _lacks(self, error: NotMeasured) -> bool:
+        """Whether the driver is too old to have what was called."""
+        mismatch = isinstance(error.__cause__, self._pynvml.NVMLLibraryMismatchError)
+        return mismatch or self._is(
+            error, "NVML_ERROR_FUNCTION_NOT_FOUND", "NVML_ERROR_ARGUMENT_VERSION_MISMATCH"
+        )
 
     def __enter__(self) -> Nvml:
         return self
@@ -94,13 +147,23 @@ class Nvml:
         except NotMeasured:
             return None
 
-    def devices(self) -> list[tuple[Any, DeviceInfo]]:
-        """Handles and names of all devices; of one split by MIG, its instances instead."""
-        found = []
+    def devices(self) -> list[Opened]:
+        """All devices that this process may use; of one split by MIG, its instances instead."""
+        found: list[Opened] = []
+        refused: NotMeasured | None = None
         for index in range(self._call("nvmlDeviceGetCount")):
-            handle = self._call("nvmlDeviceGetHandleByIndex", index)
-            for one in self._mig_instances(handle) or [handle]:
-                found.append((one, self._info(one, index)))
+            try:
+                handle = self._call("nvmlDeviceGetHandleByIndex", index)
+                for one in self._mig_instances(handle) or [handle]:
+                    found.append(Opened(one, self._info(one, index)))
+            except NotMeasured as error:
+                if self.lost(error):
+                    unknown = DeviceInfo(index, None, f"device {index}", None)
+                    found.append(Opened(None, unknown, error))
+                else:  # NVML counts those too that a container or a job's cgroup keeps from us
+                    refused = error
+        if refused is not None and not found:
+            raise refused
         return found
 
     def _mig_instances(self, handle: Any) -> list[Any]:
@@ -135,11 +198,7 @@ class Nvml:
         try:
             return self._call("nvmlDeviceGetMemoryInfo", handle, self._pynvml.nvmlMemory_v2)
         except NotMeasured as error:
-            cause = error.__cause__
-            too_old = ("NVML_ERROR_FUNCTION_NOT_FOUND", "NVML_ERROR_ARGUMENT_VERSION_MISMATCH")
-            if isinstance(cause, self._pynvml.NVMLError) and cause.value not in [
-                getattr(self._pynvml, name) for name in too_old
-            ]:
+            if not self._lacks(error):
                 raise
             return self._call("nvmlDeviceGetMemoryInfo", handle)
 
@@ -151,20 +210,63 @@ class Nvml:
         """Memory of one process on a device; holds the driver's lock, so once a second at most.
 
         None where the driver does not tell (WSL, MIG, some containers), or does not list the pid:
-        in a container NVML lists those of the host.
+        in a container older drivers list those of the host.
         """
-        try:
-            processes = self._call("nvmlDeviceGetComputeRunningProcesses", handle)
-        except NotMeasured:
-            return None
+        processes = self._processes(handle)
         own = [p.usedGpuMemory for p in processes if p.pid == pid]
         # The bindings turn "not available" into None; 0 bytes for a listed process is the same.
-        if not own or any(not used for used in own):
+        if not own or any(not used for used in own) or _foreign(p.pid for p in processes):
             return None
         return sum(int(used) for used in own)
 
+    def _processes(self, handle: Any) -> list[Any]:
+        # The second is what drivers from 450 to 510 have.
+        for name in ("", "_v2"):
+            try:
+                return list(self._call(f"nvmlDeviceGetComputeRunningProcesses{name}", handle))
+            except NotMeasured as error:
+                if not self._lacks(error):
+                    return []
+        return []
 
-def visible(devices: list[tuple[Any, DeviceInfo]]) -> list[tuple[Any, DeviceInfo]]:
+
+def _foreign(pids: Iterable[int]) -> bool:
+    """Whether these are pids of another namespace, among which ours may be somebody else's."""
+    with contextlib.suppress(OSError):
+        if os.readlink("/proc/self/ns/pid") == _FIRST_PID_NAMESPACE:
+            return False
+    for pid in pids:
+        try:
+            os.kill(pid, 0)
+        except (ProcessLookupError, OverflowError):
+            return True
+        except OSError:  # there, and not ours
+            continue
+    return False
+
+
+_anchor: tuple[int, Nvml] | None = None
+
+
+def anchor() -> None:
+    """Keep NVML open until the process ends: it counts its users, and the first wakes every device.
+
+    A forked child has its own.
+    """
+    global _anchor
+    if _anchor is None or _anchor[0] != os.getpid():
+        _anchor = os.getpid(), Nvml()
+
+
+def weigh_anchor() -> None:
+    """Undo :func:`anchor`: a device that was lost is found again only by an NVML opened anew."""
+    global _anchor
+    if _anchor is not None and _anchor[0] == os.getpid():
+        _anchor[1].close()
+    _anchor = None
+
+
+def visible(devices: list[Opened]) -> list[Opened]:
     """Those that ``CUDA_VISIBLE_DEVICES`` lets this process see, by UUID.
 
     Numbers in it count in CUDA's own order, fastest first unless ``CUDA_DEVICE_ORDER`` is
@@ -173,15 +275,20 @@ def visible(devices: list[tuple[Any, DeviceInfo]]) -> list[tuple[Any, DeviceInfo
     wanted = os.environ.get("CUDA_VISIBLE_DEVICES")
     if wanted is None:
         return devices
-    kept = []
+    by_bus = os.environ.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID"
+    alike = len({one.info.name for one in devices}) <= 1
+    # CUDA counts only what the process may use, NVML's index everything in the machine.
+    indices = sorted({one.info.index for one in devices})
+    kept: list[Opened] = []
     for entry in filter(None, (part.strip() for part in wanted.split(","))):
-        if entry.lstrip("-").isdigit():
-            by_bus = os.environ.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID"
-            if int(entry) < 0:  # CUDA stops at the first that does not exist
-                break
-            if not by_bus and len({info.name for _, info in devices}) > 1:
+        if entry.isdecimal():
+            if not by_bus and not alike:
                 return devices
-            kept += [d for d in devices if d[1].index == int(entry) and d not in kept]
+            index = indices[int(entry)] if int(entry) < len(indices) else None
+            chosen = [one for one in devices if one.info.index == index]
         else:
-            kept += [d for d in devices if d[1].uuid.startswith(entry) and d not in kept]
+            chosen = [one for one in devices if (one.info.uuid or "").startswith(entry)]
+        if not chosen:  # CUDA stops at the first that does not exist
+            break
+        kept += [one for one in chosen if one not in kept]
     return kept

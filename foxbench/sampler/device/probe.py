@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from foxbench.errors import NotMeasured
-from foxbench.sampler.device.nvml import Nvml, visible
+from foxbench.sampler.device.nvml import NO_DEVICE, Nvml, visible
 from foxbench.sampler.device.result import DeviceInfo
 
 
@@ -18,9 +18,10 @@ class Probe:
     ok : bool
         Whether there is a device that can be measured.
     reason, remedy : str
-        Why not, and what mends it; empty when it can.
+        What is wrong with it, or with one of its devices, and what mends it; else empty.
     driver : str or None
     devices : tuple of DeviceInfo
+        Those that can be measured.
     """
 
     ok: bool
@@ -32,13 +33,18 @@ class Probe:
 
 def probe() -> Probe:
     """Open NVML, look around and close it."""
+    driver: str | None = None
     try:
         with Nvml() as nvml:
             driver = nvml.driver()
-            devices = tuple(info for _, info in visible(nvml.devices()))
+            opened = visible(nvml.devices())
     except NotMeasured as error:
-        return Probe(False, error.what, error.remedy, None, ())
+        return Probe(False, error.what, error.remedy, driver, ())
+    devices = tuple(one.info for one in opened if one.fault is None)
+    for one in opened:
+        if one.fault is not None:
+            reason = f"{one.info.name}: {one.fault.what}"
+            return Probe(bool(devices), reason, one.fault.remedy, driver, devices)
     if not devices:
-        remedy = "check CUDA_VISIBLE_DEVICES; docker: --gpus all"
-        return Probe(False, "NVML shows no device to this process", remedy, driver, ())
+        return Probe(False, *NO_DEVICE, driver, ())
     return Probe(True, "", "", driver, devices)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # result imports this module
+    from foxbench.sampler.result import Timeline
 
 #: ``process``: this process alone.  ``device``: everything on the device, others' too.
 SCOPES = ("process", "device")
@@ -19,12 +23,14 @@ class DeviceInfo:
     ----------
     index : int
         NVML's, which need not be CUDA's; the ``uuid`` is what identifies it.
-    uuid, name : str
+    uuid : str or None
+        None of a device that was lost before it could be asked.
+    name : str
     total_bytes : int or None
     """
 
     index: int
-    uuid: str
+    uuid: str | None
     name: str
     total_bytes: int | None
 
@@ -43,23 +49,37 @@ class DeviceMemory:
     scope : str
         What ``peak_bytes`` is about: ``process`` where the driver tells it (read once a second),
         else ``device``.
-    peak_bytes : int or None
-        Largest reading of that scope; a lower bound, as between two readings nobody looks.
+    begin_bytes, peak_bytes : int or None
+        First and largest reading of that scope; the peak is a lower bound, as between two
+        readings nobody looks.
     used_begin_bytes, used_peak_bytes, used_end_bytes : int or None
         Of the whole device, read at the sampler's rate, without what the driver reserves where it
         tells that apart.
-    n_samples : int
+    n_samples, n_errors : int
+        Readings of the whole device, and those that failed.
+    timeline : Timeline or None
+        ``used`` of the whole device; None where it was never read.
     """
 
     device: DeviceInfo
     status: str
     reason: str
     scope: str
+    begin_bytes: int | None
     peak_bytes: int | None
     used_begin_bytes: int | None
     used_peak_bytes: int | None
     used_end_bytes: int | None
     n_samples: int
+    n_errors: int
+    timeline: Timeline | None
+
+    @property
+    def step_peak_bytes(self) -> int | None:
+        """The peak above what was held at the begin, in the same scope; None without either."""
+        if self.peak_bytes is None or self.begin_bytes is None:
+            return None
+        return self.peak_bytes - self.begin_bytes
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ stand-in plays its one resettable mark a device; the arithmetic around it is wha
 
 from __future__ import annotations
 
+import os
 import sys
 from types import SimpleNamespace
 
@@ -24,7 +25,7 @@ class Cuda:
         self.mark = max(self.mark, self.held)
 
     def is_available(self) -> bool:
-        return True
+        raise AssertionError("this would start the driver, and no fork could use CUDA any more")
 
     def is_initialized(self) -> bool:
         return True
@@ -32,14 +33,11 @@ class Cuda:
     def device_count(self) -> int:
         return 1
 
-    def memory_allocated(self, _index: int) -> int:
-        return self.held
-
-    def max_memory_allocated(self, _index: int) -> int:
-        return self.mark
-
-    def max_memory_reserved(self, _index: int) -> int:
-        return self.mark + 1000
+    def memory_stats_as_nested_dict(self, _index: int) -> dict[str, dict[str, dict[str, int]]]:
+        return {
+            "allocated_bytes": {"all": {"current": self.held, "peak": self.mark}},
+            "reserved_bytes": {"all": {"current": self.held, "peak": self.mark + 1000}},
+        }
 
     def reset_peak_memory_stats(self, _index: int) -> None:
         self.mark = self.held
@@ -90,3 +88,64 @@ def test_a_torch_without_cuda_tells_nothing_and_is_not_imported(
         pass
     assert m.result.whole.torch is None
     assert "torch" not in sys.modules
+
+
+def test_an_allocator_without_marks_breaks_no_measurement(
+    cuda: Cuda, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_index: int) -> None:
+        raise RuntimeError("CUDAPluggableAllocator does not yet support getDeviceStats")
+
+    monkeypatch.setattr(cuda, "memory_stats_as_nested_dict", refuse)
+    with foxbench.measure(device=False) as m, m.phase("step"):
+        pass
+    assert m.result.whole.torch is None
+    assert m.result.intervals[0].torch is None
+
+
+def test_cuda_that_begins_inside_a_block_has_no_figure_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with foxbench.measure(device=False) as m:
+        monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=Cuda()))
+        with m.phase("step"):
+            pass
+    assert m.result.whole.torch is None
+    assert m.result.intervals[0].torch is not None
+
+
+def test_a_block_that_could_not_begin_leaves_no_interval_open(
+    cuda: Cuda, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_reset: bool) -> int:
+        raise MemoryError
+
+    with monkeypatch.context() as broken:
+        broken.setattr("foxbench.sampler.lowlevel.interval_begin", fail)
+        with pytest.raises(MemoryError), foxbench.measure(device=False):
+            pass
+        assert torch_memory._open == []
+    with foxbench.measure(device=False) as m:
+        cuda.use(10)
+    assert m.result.whole.torch is not None
+
+
+def test_a_forked_child_begins_with_no_interval_of_its_parent(cuda: Cuda) -> None:
+    outer = torch_memory.begin()
+    pid = os.fork()
+    if pid == 0:
+        own = torch_memory.begin()
+        right = torch_memory.end(outer) is None and torch_memory.end(own) is not None
+        os._exit(0 if right else 1)
+    _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert torch_memory.end(outer) is not None
+
+
+@pytest.mark.parametrize(("hip", "expected"), [(None, True), ("6.2", False)])
+def test_amd_devices_are_not_asked_through_nvml(
+    cuda: Cuda, monkeypatch: pytest.MonkeyPatch, hip: str | None, expected: bool
+) -> None:
+    version = SimpleNamespace(hip=hip)
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda, version=version))
+    assert torch_memory.nvidia_in_use() is expected
