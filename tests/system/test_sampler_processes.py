@@ -59,10 +59,10 @@ print(json.dumps({"heavy": heavy, "names": dir(foxbench)}))
 
 
 def test_a_checkout_that_was_never_built_says_how_to_build_it(tmp_path: Path) -> None:
-    package = tmp_path / "foxbench" / "sampler"
-    package.mkdir(parents=True)
-    for source in [*(ROOT / "foxbench").glob("*.py"), *(ROOT / "foxbench/sampler").glob("*.py")]:
-        (tmp_path / source.relative_to(ROOT)).write_text(source.read_text())
+    for source in (ROOT / "foxbench").rglob("*.py"):
+        target = tmp_path / source.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(source.read_text())
     seen = run(
         """
 import json
