@@ -14,8 +14,9 @@ phase        dictionary<string>           innermost interval in which ``max_ns``
 
 A bucket holds one sample until the timeline is full, then two, four and so on; no maximum is lost.
 The file's own metadata carries ``foxbench.schema_version``, ``foxbench.source`` (``process``: the
-resident set of one process; ``tree``: the sum over a command and its descendants), ``foxbench.hz``
-(the asked rate) and ``foxbench.begin_ns`` (CLOCK_MONOTONIC of the begin).
+resident set of one process; ``tree``: the sum over a command and its descendants; ``device``: what
+is in use on the device that ``foxbench.device`` names), ``foxbench.hz`` (the asked rate) and
+``foxbench.begin_ns`` (CLOCK_MONOTONIC of the begin).
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from foxbench.sampler import assemble
 from foxbench.sampler.result import Interval, Measurement, Timeline
 
 SCHEMA_VERSION = 1
-SOURCES = ("process", "tree")
+SOURCES = ("process", "tree", "device")
 
 _COLUMNS = {
     "first_ns": ("ns", "the bucket's first sample, since the begin"),
@@ -60,6 +61,26 @@ def from_measurement(measurement: Measurement) -> Any:
         hz=measurement.hz,
         source="process",
     )
+
+
+def device_tables(measurement: Measurement) -> dict[str, Any]:
+    """A ``pyarrow.Table`` of each device that was read, by its UUID; empty without any."""
+    found = measurement.device
+    if found is None:
+        return {}
+    made = {}
+    for one in found.devices:
+        if one.timeline is not None and one.device.uuid is not None:
+            plain = table(
+                one.timeline,
+                begin_ns=measurement.whole.begin_ns,
+                phases=measurement.intervals,
+                hz=found.hz,
+                source="device",
+            )
+            metadata = {**plain.schema.metadata, b"foxbench.device": one.device.uuid.encode()}
+            made[one.device.uuid] = plain.replace_schema_metadata(metadata)
+    return made
 
 
 def table(

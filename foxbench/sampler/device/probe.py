@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from foxbench.errors import NotMeasured
-from foxbench.sampler.device.nvml import NO_DEVICE, Nvml, visible
+from foxbench.sampler.device.nvml import NO_DEVICE, Nvml
 from foxbench.sampler.device.result import DeviceInfo
+from foxbench.sampler.device.visible import visible
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ from typing import Any
 
 from foxbench.errors import NotMeasured
 from foxbench.sampler import assemble
-from foxbench.sampler.device.nvml import NO_DEVICE, Nvml, Opened, anchor, visible, weigh_anchor
+from foxbench.sampler.device.nvml import NO_DEVICE, Nvml, Opened, anchor, weigh_anchor
 from foxbench.sampler.device.result import DeviceInfo, DeviceMeasurement, DeviceMemory
+from foxbench.sampler.device.visible import visible
 from foxbench.sampler.handles import TimelineBuffer
 
 MAX_HZ = 100.0
