@@ -35,9 +35,18 @@ def command(as_json: bool) -> int:
 
 def _show(found: Examination) -> None:
     out = Console(highlight=False)
-    if not out.is_terminal:
-        out = Console(highlight=False, width=_PLAIN_WIDTH)
-    out.print(f"[bold]{escape(found.summary)}[/]")
+    if out.is_terminal:
+        _print(found, out)
+        return
+    plain = Console(highlight=False, width=_PLAIN_WIDTH)
+    with plain.capture() as text:
+        _print(found, plain)
+    # A table pads its cells; in a file that is white space at the ends of lines.
+    click.echo("\n".join(line.rstrip() for line in text.get().splitlines()))
+
+
+def _print(found: Examination, out: Console) -> None:
+    out.print(f"[bold]{escape(found.summary)}[/]", soft_wrap=True)
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     for _ in range(3):
         table.add_column(overflow="fold")
