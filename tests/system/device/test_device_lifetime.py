@@ -134,3 +134,18 @@ with foxbench.measure(device=True) as m:
 report([t.name for t in threading.enumerate()])
 """
     assert run(ONE, body) == ["MainThread"]
+
+
+def test_a_child_forked_inside_a_block_has_nothing_of_its_parents_devices(run) -> None:
+    body = """
+with foxbench.measure(device=True) as m:
+    pid = os.fork()
+    if pid == 0:
+        m.device = False
+        with m:
+            pass
+        os._exit(0 if m.result.device is None else 1)
+    _, status = os.waitpid(pid, 0)
+report([os.waitstatus_to_exitcode(status), m.result.device.devices[0].status])
+"""
+    assert run(ONE, body) == [0, "ok"]

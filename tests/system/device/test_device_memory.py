@@ -82,6 +82,8 @@ def test_two_devices_are_measured_each_for_itself(run) -> None:
     ("env", "uuids"),
     [
         ({"CUDA_VISIBLE_DEVICES": "GPU-bb"}, ["GPU-bbbb"]),
+        # CUDA stops at the first that does not exist.
+        ({"CUDA_VISIBLE_DEVICES": "GPU-bb,GPU-none,GPU-aa"}, ["GPU-bbbb"]),
         ({"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}, ["GPU-bbbb"]),
         # CUDA's own order is not NVML's, and the two differ: which is meant cannot be told.
         ({"CUDA_VISIBLE_DEVICES": "1"}, ["GPU-aaaa", "GPU-bbbb"]),
