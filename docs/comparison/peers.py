@@ -200,7 +200,7 @@ def main(quick: bool) -> dict[str, object]:
         env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), name])}
         os.environ["PYTHONPATH"] = env["PYTHONPATH"]  # for memray's own statistics
         for kind in ("steady", "spikes"):
-            work = [*WORK, kind, "400" if quick else "5000"]
+            work = [*WORK, kind, "400" if quick else "3000"]
             truth = true_peak_bytes(work, env)
             found = measure(work, env, 1 if quick else 7)
             figures[kind] = {"true_peak_bytes": truth, "runs": found}

@@ -42,21 +42,25 @@ def timed(step, n: int) -> tuple[float, float]:
     return time.perf_counter() - wall, time.thread_time() - cpu
 
 
-def sampled(step, n: int, hz: float) -> tuple[float, float, float]:
-    """The same under a sampler, and the sampler's share of one core."""
+def sampled(step, n: int, hz: float) -> tuple[float, float, float, float]:
+    """The same under a sampler, the sampler's share of one core, the share of ticks it missed."""
     with foxbench.measure(hz=hz) as m:
         wall, cpu = timed(step, n)
+    if m.result.sampler_cpu_ns is None:
+        raise RuntimeError("the sampler's CPU time cannot be read here: nothing to compare")
     span_ns = m.result.whole.end_ns - m.result.whole.begin_ns
-    return wall, cpu, (m.result.sampler_cpu_ns or 0) / span_ns
+    missed = m.result.n_missed / (m.result.n_missed + m.result.n_samples)
+    return wall, cpu, m.result.sampler_cpu_ns / span_ns, missed
 
 
 def pair(step, n: int, hz: float, sampled_first: bool) -> dict[str, float]:
     """Two slices bare and two sampled, ABBA or BAAB, so that a drift of the machine cancels."""
-    bare, under, share = [0.0, 0.0], [0.0, 0.0], []
+    bare, under, shares, misses = [0.0, 0.0], [0.0, 0.0], [], []
     for sample in (sampled_first, not sampled_first, not sampled_first, sampled_first):
         if sample:
-            wall, cpu, of_core = sampled(step, n, hz)
-            share.append(of_core)
+            wall, cpu, share, missed = sampled(step, n, hz)
+            shares.append(share)
+            misses.append(missed)
         else:
             wall, cpu = timed(step, n)
         sums = under if sample else bare
@@ -65,7 +69,8 @@ def pair(step, n: int, hz: float, sampled_first: bool) -> dict[str, float]:
     return {
         "wall_ratio": under[0] / bare[0],
         "cpu_ratio": under[1] / bare[1],
-        "sampler_share": statistics.mean(share),
+        "sampler_share": statistics.mean(shares),
+        "missed_share": statistics.mean(misses),
     }
 
 
@@ -82,6 +87,7 @@ def main(quick: bool) -> dict[str, list[dict[str, float]]]:
     rows = []
     for label, pairs in found.items():
         share = statistics.median(one["sampler_share"] for one in pairs)
+        missed = statistics.median(one["missed_share"] for one in pairs)
         rows.append(
             (
                 label,
@@ -89,8 +95,10 @@ def main(quick: bool) -> dict[str, list[dict[str, float]]]:
                 with_interval([one["wall_ratio"] for one in pairs]),
                 with_interval([one["cpu_ratio"] for one in pairs]),
                 f"{100 * share:.2f} %",
+                f"{100 * missed:.1f} %",
             )
         )
-    head = ["", "pairs", "wall ratio (95 %)", "CPU ratio of the loop (95 %)", "sampler, of a core"]
+    head = ["", "pairs", "wall ratio (95 %)", "CPU ratio of the loop (95 %)"]
+    head += ["sampler, of a core", "ticks missed"]
     show(head, rows)
     return found
