@@ -52,22 +52,26 @@ int fox_kernel_version(int *major, int *minor) {
 }
 
 int fox_error_bound_here(int64_t *out) {
+    fox_status status;
+    int error = fox_status_read(&status);
+    return error != 0 ? error : fox_error_bound_of(&status, out);
+}
+
+/* Takes no lock: for whoever has read the status already. */
+int fox_error_bound_of(const fox_status *status, int64_t *out) {
     int major = 0, minor = 0;
     int64_t page = 0;
-    fox_status status;
 
     int error = fox_kernel_version(&major, &minor);
     if (error == 0)
         error = fox_page_bytes(&page);
-    if (error == 0)
-        error = fox_status_read(&status);
     if (error != 0)
         return error;
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     if (cpus < 1 || cpus > 1 << 20)
         return -EPROTO;
     int64_t bound = fox_error_bound_bytes(major, minor, (int)cpus,
-                                          status.threads > 0 ? status.threads : 1, page);
+                                          status->threads > 0 ? status->threads : 1, page);
     if (bound < 0)
         return (int)bound;
     *out = bound;

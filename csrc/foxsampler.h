@@ -117,7 +117,9 @@ typedef struct {
     int64_t hwm_bytes;     /* -1 when the mark could not be reset or read; see hwm_error */
     int64_t sampled_bytes; /* largest sample of any sampler inside; -1 when there was none */
     int64_t n_samples;
-    int hwm_error;   /* 0 or -errno: why hwm_bytes is -1; -ENOTSUP when it was not asked for */
+    /* 0 or -errno: why hwm_bytes is -1.  -ENOTSUP: it was not asked for.  -ENOSYS: a reset was
+     * accepted and did nothing. */
+    int hwm_error;
     fox_usage usage; /* differences, as is io */
     fox_io io;       /* -1 in every field where it could not be read */
     fox_split split_begin;

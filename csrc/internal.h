@@ -31,6 +31,7 @@ int fox_io_parse(const char *text, size_t n, fox_io *out);
 int fox_io_read_locked(fox_io *out);
 int fox_clear_refs_reset(void);
 int fox_kernel_parse(const char *release, int *major, int *minor);
+int fox_error_bound_of(const fox_status *status, int64_t *out);
 
 /* interval.c */
 void fox_interval_sample_locked(int64_t rss_bytes);

@@ -114,6 +114,32 @@ int fox_lifetime_peak(int64_t *out) {
     return error;
 }
 
+static int64_t fallen_bytes(const fox_status *status) {
+    return status->hwm_bytes < 0 || status->rss_bytes < 0 ? 0
+                                                          : status->hwm_bytes - status->rss_bytes;
+}
+
+/* A reset that does nothing (gVisor, a file mounted over clear_refs) is accepted all the same, and
+ * the peak of long ago would be taken for the interval's.  So a mark that stands above the resident
+ * set by more than it may lag must move.  One that stands lower has nowhere to fall to.  Twice,
+ * because another thread's spike may have put it back where it was. */
+static int reset_and_look(const fox_status *before) {
+    fox_status after;
+    int64_t bound;
+    for (int look = 0; look < 2; look++) {
+        int error = fox_clear_refs_reset();
+        if (error != 0 || fallen_bytes(before) <= 0)
+            return error;
+        error = fox_status_read_locked(&after);
+        if (error != 0 || after.hwm_bytes != before->hwm_bytes)
+            return error;
+        error = fox_error_bound_of(&after, &bound); /* seldom come to: it is not cheap */
+        if (error != 0 || fallen_bytes(before) <= bound || fallen_bytes(&after) <= bound)
+            return error;
+    }
+    return -ENOSYS;
+}
+
 /* -1 in every field of a status that could not be read. */
 static fox_split split_of(const fox_status *status, int error) {
     if (error != 0 && error != -ENODATA)
@@ -158,7 +184,7 @@ static int begin_locked(int use_hwm, int64_t *id) {
     if (!use_hwm)
         fresh.hwm_error = -ENOTSUP;
     else
-        fresh.hwm_error = status_error != 0 ? status_error : fox_clear_refs_reset();
+        fresh.hwm_error = status_error != 0 ? status_error : reset_and_look(&status);
     (void)fox_io_read_locked(&fresh.io);
     error = fox_statm_read_locked(&statm);
     if (error == 0)

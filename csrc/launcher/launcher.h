@@ -70,6 +70,9 @@ void fox_signals_forward(const fox_run *run, const siginfo_t *info);
 /* spawn.c: 0, or the positive errno of a failed exec in *exec_errno. */
 int fox_spawn(fox_run *run, int *exec_errno);
 
+/* own_proc.c: 0, or -ESRCH, having complained, where /proc is of another pid namespace. */
+int fox_own_proc(void);
+
 /* strangers.c: children that are none of the command's; a list that ends with 0. */
 void fox_strangers_find(void);
 const pid_t *fox_strangers(void);

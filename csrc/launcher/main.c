@@ -118,8 +118,11 @@ static int measure(fox_run *run) {
                                       .strangers = fox_strangers(),
                                       .timeline_buckets = BUCKETS};
     raise_descriptor_limit();
-    int error =
-        fox_tree_new(run->child != 0 ? run->child : run->options.attach, &options, &run->tree);
+    /* The number to attach to was read in this very /proc. */
+    int error = run->child != 0 ? fox_own_proc() : 0;
+    if (error == 0)
+        error =
+            fox_tree_new(run->child != 0 ? run->child : run->options.attach, &options, &run->tree);
     if (error == 0)
         error = fox_loop(run);
     return error;

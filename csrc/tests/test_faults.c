@@ -11,7 +11,7 @@
 /* Each wrapper fails with its errno while that is not 0. */
 static _Atomic int fail_open, fail_pread, fail_write, fail_clock, fail_rusage, fail_mmap,
     fail_mprotect, fail_thread;
-static _Atomic int short_write, torn_pread, refuse_own_stack, opened, closed;
+static _Atomic int short_write, idle_write, torn_pread, refuse_own_stack, opened, closed;
 static const char *_Atomic only_path; /* fail_open concerns this path alone */
 
 int __real_open(const char *path, int flags, ...);
@@ -58,6 +58,8 @@ ssize_t __wrap_pread(int fd, void *into, size_t n, off_t offset) {
 
 ssize_t __wrap_write(int fd, const void *from, size_t n) {
     FAIL_IF(fail_write, -1);
+    if (idle_write)
+        return (ssize_t)n; /* as under gVisor: accepted, and nothing done */
     return short_write ? 0 : __real_write(fd, from, n);
 }
 
@@ -201,6 +203,24 @@ static void a_sampler_that_cannot_be_made_leaves_nothing(void) {
     fox_sampler_free(sampler);
 }
 
+static void a_reset_without_effect_is_no_exact_peak(void) {
+    int64_t id, bound, high;
+    fox_interval interval;
+    CHECK_EQ(fox_error_bound_here(&bound), 0);
+    high = 64 * MIB + 4 * bound;
+    drop(hold(high), high);
+    idle_write = 1;
+    CHECK_EQ(fox_interval_begin(1, &id), 0);
+    CHECK_EQ(fox_interval_end(id, &interval), 0);
+    CHECK_EQ(interval.hwm_error, -ENOSYS);
+    CHECK_EQ(interval.hwm_bytes, -1);
+    idle_write = 0;
+    CHECK_EQ(fox_interval_begin(1, &id), 0); /* and it heals */
+    CHECK_EQ(fox_interval_end(id, &interval), 0);
+    CHECK_EQ(interval.hwm_error, 0);
+    CHECK(interval.hwm_bytes < interval.rss_begin_bytes + high / 2);
+}
+
 static void failed_ticks_are_counted_and_sampling_goes_on(void) {
     fox_sampler *sampler;
     fox_sampler_stats failed, healed;
@@ -245,6 +265,7 @@ int main(void) {
     a_refused_reset_degrades_and_says_why();
     an_interval_that_cannot_be_read_is_closed_all_the_same();
     a_sampler_that_cannot_be_made_leaves_nothing();
+    a_reset_without_effect_is_no_exact_peak();
     failed_ticks_are_counted_and_sampling_goes_on();
     a_failing_clock_ends_the_thread();
     return 0;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 from foxbench.sampler.device.result import DeviceMeasurement
@@ -58,6 +59,8 @@ def _no_mark(hwm_errno: int) -> str:
     if not hwm_errno:
         return ""
     why = os.strerror(hwm_errno)
+    if hwm_errno == errno.ENOSYS:
+        why = "a reset is accepted and does nothing, as in a sandbox that emulates /proc"
     if not clear_refs_allowed():
         why = f"switched off by {NO_CLEAR_REFS_ENV}"
     return (

@@ -14,6 +14,8 @@ from typing import Any
 import click
 import pytest
 
+from foxbench.sampler.launcher import launcher_path
+
 ROOT = Path(__file__).parents[2]
 DOCTOR = [sys.executable, "-m", "foxbench.cli.entry", "doctor"]
 
@@ -223,3 +225,29 @@ def test_the_figures_follow_what_the_doctor_says(unshare) -> None:
     command = [*unshare, script, "sh", sys.executable, "-c", body]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout == "sampled\n"
+
+
+def test_no_former_peak_is_taken_for_a_steps_where_a_reset_does_nothing(unshare) -> None:
+    script = 'mount --bind /dev/null /proc/$$/clear_refs && exec "$@"'
+    body = """
+import mmap
+import foxbench
+def touch(mib):
+    with mmap.mmap(-1, mib << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as held:
+        for at in range(0, len(held), mmap.PAGESIZE):
+            held[at] = 1
+touch(300)
+step = foxbench.step_peak(lambda: touch(20))
+print(step.peak.kind, step.step_peak_bytes < 40 << 20)
+"""
+    command = [*unshare, script, "sh", sys.executable, "-c", body]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout == "sampled True\n"
+
+
+def test_no_strangers_memory_is_taken_for_the_commands_in_another_pid_namespace(unshare) -> None:
+    command = [*unshare, 'exec unshare -pf "$@"', "sh", launcher_path()]
+    command += ["-q", "--json", "-", "--", "sh", "-c", "exit 7"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (done.returncode, "another pid namespace" in done.stderr) == (7, True)
+    assert json.loads(done.stdout)["peak_single_bytes"] is None
