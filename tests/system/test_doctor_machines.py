@@ -27,7 +27,8 @@ def doctor(*before: str, code: int, **env: str) -> dict[str, Any]:
         capture_output=True,
         text=True,
         cwd=ROOT,
-        env={**os.environ, **env},
+        # chroot and its like lie where a user's PATH may not lead.
+        env={**os.environ, "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin", **env},
     )
     assert done.returncode == code, (done.returncode, done.stdout[:2000], done.stderr)
     return json.loads(done.stdout)
