@@ -202,7 +202,7 @@ def main(quick: bool) -> dict[str, object]:
         for kind in ("steady", "spikes"):
             work = [*WORK, kind, "400" if quick else "3000"]
             truth = true_peak_bytes(work, env)
-            found = measure(work, env, 1 if quick else 7)
+            found = measure(work, env, 1 if quick else 5)
             figures[kind] = {"true_peak_bytes": truth, "runs": found}
             print(f"{kind}: true peak {mib(truth)} MiB\n")
             head = ["", "time of the loop", "peak, MiB", "of the true peak (least)", "samples"]
