@@ -5,6 +5,8 @@
  *                  batch = max(32, 2 * CPUs)            (lib/percpu_counter.c, linux/mm.h)
  *   before 6.2     each thread keeps back up to 63 page events in all
  *                  (TASK_RSS_EVENTS_THRESH 64, mm/memory.c)
+ * Before 6.16 statm lags by as much, either way: a sample or a baseline may lie off by the bound
+ * too, and the difference of a mark and a baseline by twice the bound.
  */
 #include <errno.h>
 #include <sys/utsname.h>
@@ -15,8 +17,12 @@
 int64_t fox_error_bound_bytes(int major, int minor, int n_cpus, int64_t n_threads,
                               int64_t page_bytes) {
     enum { COUNTERS = 3, MIN_BATCH = 32, THREAD_EVENTS = 64 };
+    /* Far beyond any machine, and together below 2^63: 3 * 2^21 * 2^20 * 2^20. */
+    enum { MOST_CPUS = 1 << 20, MOST_THREADS = 1 << 30, MOST_PAGE_BYTES = 1 << 20 };
 
     if (major < 0 || minor < 0 || n_cpus < 1 || n_threads < 1 || page_bytes < 1)
+        return -EINVAL;
+    if (n_cpus > MOST_CPUS || n_threads > MOST_THREADS || page_bytes > MOST_PAGE_BYTES)
         return -EINVAL;
     if (major < 6 || (major == 6 && minor < 2))
         return (THREAD_EVENTS - 1) * n_threads * page_bytes;

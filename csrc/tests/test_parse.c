@@ -1,5 +1,6 @@
 /* The parsers and the error bound: pure functions, odd input included. */
 #include <errno.h>
+#include <limits.h>
 
 #include "check.h"
 #include "internal.h"
@@ -88,6 +89,13 @@ static void the_error_bound_follows_the_kernel(void) {
     CHECK_EQ(fox_error_bound_bytes(6, 18, 2, 0, 4096), -EINVAL);
     CHECK_EQ(fox_error_bound_bytes(6, 18, 2, 1, 0), -EINVAL);
     CHECK_EQ(fox_error_bound_bytes(-1, 18, 2, 1, 4096), -EINVAL);
+    /* The largest that is taken overflows nothing; nor does what is larger. */
+    const int64_t batch = (1 << 21) - 1;
+    CHECK_EQ(fox_error_bound_bytes(6, 18, 1 << 20, 1, 1 << 20), 3 * (batch << 40));
+    CHECK_EQ(fox_error_bound_bytes(5, 10, 1, 1 << 30, 1 << 20), (int64_t)63 << 50);
+    CHECK_EQ(fox_error_bound_bytes(6, 18, INT_MAX, 1, 4096), -EINVAL);
+    CHECK_EQ(fox_error_bound_bytes(5, 10, 1, INT64_MAX, 4096), -EINVAL);
+    CHECK_EQ(fox_error_bound_bytes(6, 18, 2, 1, INT64_MAX), -EINVAL);
 }
 
 int main(void) {

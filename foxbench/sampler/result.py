@@ -128,7 +128,11 @@ class Interval:
 
     @property
     def step_peak_bytes(self) -> int:
-        """High-water mark inside the interval above the RSS at its begin."""
+        """High-water mark inside the interval above the RSS at its begin.
+
+        Before Linux 6.16 that RSS lags as the mark does, so the difference may be off by twice
+        ``peak.err_bytes``; from 6.16 on by ``peak.err_bytes`` (csrc/errbound.c).
+        """
         return max(0, self.peak.bytes - self.rss_begin_bytes)
 
 

@@ -14,7 +14,7 @@ from foxbench.sampler.handles import TimelineBuffer
 samples = st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 2**50)), min_size=1, max_size=600)
 
 
-@given(samples, st.sampled_from([2, 4, 8, 64]))
+@given(samples, st.integers(1, 10).map(lambda power: 2**power))
 def test_no_maximum_is_lost_every_sample_is_counted_and_memory_is_bounded(
     steps: list[tuple[int, int]], capacity: int
 ) -> None:
