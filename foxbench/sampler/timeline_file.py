@@ -197,15 +197,16 @@ def read(path: str | os.PathLike[str]) -> Any:
     except (OSError, pa.ArrowInvalid) as error:
         raise DataError(f"{path}: not a readable Parquet file: {error}") from error
     version = (found.schema.metadata or {}).get(b"foxbench.schema_version")
-    if version is None or found.column_names != list(_COLUMNS):
+    if version not in (None, str(SCHEMA_VERSION).encode()):
         raise DataError(
-            f"{path}: not a timeline of foxbench: columns {found.column_names}",
-            "give a file that foxbench run --timeline or foxbench profile wrote",
-        )
-    if version != str(SCHEMA_VERSION).encode():
-        raise DataError(
-            f"{path}: schema version {version.decode()}, this foxbench reads {SCHEMA_VERSION}",
+            f"{path}: schema version {version!r}, this foxbench reads {SCHEMA_VERSION}",
             "read it with the foxbench that wrote it",
+        )
+    if version is None or not found.schema.equals(_schema({})):
+        columns = ", ".join(f"{field.name} {field.type}" for field in found.schema)
+        raise DataError(
+            f"{path}: not a timeline of foxbench: columns {columns}",
+            "give a file that foxbench run --timeline or foxbench profile wrote",
         )
     return found
 

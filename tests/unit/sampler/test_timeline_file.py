@@ -86,6 +86,18 @@ def test_a_file_of_somebody_else_or_another_version_is_refused(tmp_path: Path) -
     pq.write_table(table.append_column("more", pa.array([1])), path)
     with pytest.raises(DataError, match="more"):
         timeline_file.read(path)
+    as_float = table["max_bytes"].cast(pa.float64())
+    pq.write_table(table.set_column(3, "max_bytes", as_float), path)
+    with pytest.raises(DataError, match="max_bytes double"):
+        timeline_file.read(path)
+
+
+def test_a_timeline_without_a_sample_or_a_phase_comes_back(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    timeline_file.write(timeline_file.from_raw(raw([])), path)
+    assert timeline_file.read(path).num_rows == 0
+    timeline_file.write(timeline_file.from_raw(raw([(1, 2, 3, 4, 5, 6)])), path)
+    assert timeline_file.read(path)["phase"].to_pylist() == [None]
 
 
 def test_a_place_that_cannot_be_written_costs_nothing_that_was_there(tmp_path: Path) -> None:
