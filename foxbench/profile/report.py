@@ -17,6 +17,8 @@ MISSING = "not measured"
 #: Width of a table that goes to a file or a pipe, where there is no terminal to ask.
 PLAIN_WIDTH = 118
 
+_FILES = ("profile.json", "log.jsonl", "timeline.parquet", "output.txt")
+
 
 def mib(n_bytes: int | None) -> str:
     """MiB with two digits, or the word for a missing value."""
@@ -40,8 +42,9 @@ def show(profile: Profile, directory: Path, out: Console) -> None:
         out.print(f"  [yellow]{'note':<12}[/] {escape(warning)}", soft_wrap=True)
     if profile.error is not None:
         _show_error(profile, out)
-    files = "profile.json,log.jsonl,timeline.parquet,output.txt"
-    out.print(f"  {'files':<12} {escape(str(directory))}/{{{files}}}")
+    # A training that was killed, for one, leaves no timeline.
+    files = ",".join(name for name in _FILES if (directory / name).exists())
+    out.print(f"  {'files':<12} {escape(str(directory))}/{{{files}}}", soft_wrap=True)
 
 
 def phase_table(phases: tuple[Phase, ...]) -> Table:
