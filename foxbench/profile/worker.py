@@ -7,7 +7,6 @@ memory.  It keeps nothing itself: what it collected would show in what it measur
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import platform
 import signal
@@ -63,7 +62,7 @@ def main(argv: list[str]) -> int:
             traceback=None if isinstance(error, FoxbenchError) else _short_traceback(error),
         )
     result = meter.result
-    _keep_timeline(result, spec)
+    lost = _keep_timeline(result, spec)
     log.write(
         "end",
         ok=code == EXIT_OK,
@@ -73,17 +72,23 @@ def main(argv: list[str]) -> int:
         n_missed=result.n_missed,
         sampler_cpu_ns=result.sampler_cpu_ns,
         self_bytes=result.self_bytes,
-        warnings=list(result.warnings),
+        warnings=[*result.warnings, *lost],
     )
     log.sync()
     return code
 
 
-def _keep_timeline(result: Measurement, spec: Spec) -> None:
-    """Write the samples beside the log, once everything has been measured; failing costs no run."""
+def _keep_timeline(result: Measurement, spec: Spec) -> list[str]:
+    """Write the samples beside the log, once everything has been measured.
+
+    Failing costs no run: the returned warning says what is missing.
+    """
     path = Path(spec.log).with_name("timeline.parquet")
-    with contextlib.suppress(FoxbenchError, ImportError, MemoryError):
+    try:
         timeline_file.write(timeline_file.from_measurement(result), path)
+    except (FoxbenchError, ImportError, MemoryError) as error:
+        return [f"the samples could not be kept in {path.name}: {error}"]
+    return []
 
 
 class Training:

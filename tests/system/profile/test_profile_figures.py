@@ -68,6 +68,14 @@ def test_the_samples_lie_beside_the_profile_tagged_by_phase(folder, bars_file):
     assert largest <= profile.peak_bytes + profile.peak_err_bytes
 
 
+def test_samples_that_cannot_be_kept_are_said_to_be_missing(folder, bars_file):
+    # The first step puts a folder where the file is to be.
+    code, out, err = foxbench(folder, "my_trainers:TakesThePlace", bars_file, "1")
+    assert code == 0, out + err
+    assert any("timeline.parquet" in warning for warning in saved(folder).warnings)
+    assert "could not be kept" in out
+
+
 def test_what_a_trainer_says_of_itself_is_stored(folder, bars_file):
     code, out, _ = foxbench(folder, "my_trainers:Whole", bars_file, "2")
     assert code == 0
