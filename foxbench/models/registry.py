@@ -1,7 +1,7 @@
-"""One registry: name -> where the config and the trainer live.
+"""One registry: name -> where the config and the workload live.
 
-Config modules import no torch; the trainer module is imported only by :func:`build`, after the
-config was checked.
+A workload trains a model, makes its forecasts, or trades with them.  Config modules import no
+torch; the workload's module is imported only by :func:`build`, after the config was checked.
 """
 
 from __future__ import annotations
@@ -10,49 +10,63 @@ import dataclasses
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from foxbench.errors import ConfigError, UsageError
 from foxbench.models.data import MarketData
 from foxbench.models.protocol import Config, Trainer
 
 
+#: What a workload's step does: train, forecast or decide once, or trade one bar from end to end.
+Kind = Literal["training", "inference", "agent"]
+
+
 @dataclass(frozen=True)
 class Entry:
-    """Where a model's two halves live.
+    """Where a workload's two halves live, and how it is run by default.
 
     Attributes
     ----------
     config : str
         ``module:Class`` of the config; the module imports no torch.
     trainer : str
-        ``module:Class`` of the trainer.
+        ``module:Class`` of the workload, built as ``Class(data, config, device)``.
     roots : tuple of str
-        Instruments the model trains on by default.
+        Instruments it works on by default.
+    profile_steps : int
+        Steps of an epoch at the most when a profile is asked for no number, so that three epochs
+        of a 30,000-bar file take about a minute or less on one slow core with the quiet
+        allocator.  The step's memory is the same at every warm step: more steps sharpen little.
+    kind : str
+        ``training``, ``inference`` or ``agent``.
     """
 
     config: str
     trainer: str
     roots: tuple[str, ...]
+    profile_steps: int
+    kind: Kind = "training"
 
+
+_ALL_ROOTS = ("ES", "NQ", "6E", "ZN")
 
 MODELS: Mapping[str, Entry] = {
-    "dqn": Entry("foxbench.models.configs:DqnConfig", "foxbench.models.dqn:DqnTrainer", ("ES",)),
-    "ppo": Entry("foxbench.models.configs:PpoConfig", "foxbench.models.ppo:PpoTrainer", ("ES",)),
+    "dqn": Entry(
+        "foxbench.models.configs:DqnConfig", "foxbench.models.dqn:DqnTrainer", ("ES",), 500
+    ),
+    "ppo": Entry("foxbench.models.configs:PpoConfig", "foxbench.models.ppo:PpoTrainer", ("ES",), 3),
     "mamba2": Entry(
-        "foxbench.models.configs:Mamba2Config", "foxbench.models.mamba2:Mamba2Trainer", ("ES",)
+        "foxbench.models.configs:Mamba2Config", "foxbench.models.mamba2:Mamba2Trainer", ("ES",), 8
     ),
     "tft": Entry(
-        "foxbench.models.configs:TftConfig",
-        "foxbench.models.tft:TftTrainer",
-        ("ES", "NQ", "6E", "ZN"),
+        "foxbench.models.configs:TftConfig", "foxbench.models.tft:TftTrainer", _ALL_ROOTS, 40
     ),
 }
 
 
-def names() -> tuple[str, ...]:
-    """Registered model names, in display order."""
-    return tuple(MODELS)
+def names(kind: Kind | None = "training") -> tuple[str, ...]:
+    """Registered names of one kind, in display order; None for all."""
+    return tuple(name for name, one in MODELS.items() if kind in (None, one.kind))
 
 
 def entry(name: str) -> Entry:
