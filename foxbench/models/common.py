@@ -16,7 +16,37 @@ from foxbench.features.scaler import CLIP, Scaler
 from foxbench.models.data import Series, train_bars
 
 
-class Bars:
+class Scale:
+    """The scale of features, frozen: all that a live bot keeps of the bars it was trained on.
+
+    Parameters
+    ----------
+    training : float32 array (n, n_features)
+        Raw features of the training bars; :class:`~foxbench.features.scaler.Scaler` reads the
+        first 6,000.
+    device : str
+
+    Attributes
+    ----------
+    mean, inv_sd : float32 (n_features,)
+    """
+
+    def __init__(self, training: NDArray[np.float32], device: str = "cpu") -> None:
+        scaler = Scaler.fit(training)
+        self.mean = _tensor(scaler.mean, device)
+        self.inv_sd = _tensor(np.reciprocal(scaler.sd), device)
+
+    def scale(self, raw: Tensor, out: Tensor | None = None) -> Tensor:
+        """``(raw - mean) / sd``, clipped at ±``CLIP``; ``raw`` has shape (..., n_features)."""
+        scaled = torch.sub(raw, self.mean, out=out)
+        return scaled.mul_(self.inv_sd).clamp_(-CLIP, CLIP)
+
+    def tensors(self) -> list[Tensor]:
+        """What was allocated."""
+        return [self.mean, self.inv_sd]
+
+
+class Bars(Scale):
     """One series on a device; features are scaled as they are gathered.
 
     The raw float32 matrix is shared with the caller's :class:`~foxbench.models.data.Series` and
@@ -45,9 +75,7 @@ class Bars:
         self.n = series.n_bars
         self.n_train = train_bars(self.n)
         self.n_features = series.n_features
-        scaler = Scaler.fit(series.features[: self.n_train])
-        self.mean = _tensor(scaler.mean, device)
-        self.inv_sd = _tensor(np.reciprocal(scaler.sd), device)
+        super().__init__(series.features[: self.n_train], device)
         self.r = _tensor(scale_returns(series.returns, self.n_train), device)
         self.x = _tensor(series.features, device)
 
@@ -66,14 +94,9 @@ class Bars:
         """
         return self.scale(self.x.index_select(0, t), out)
 
-    def scale(self, raw: Tensor, out: Tensor | None = None) -> Tensor:
-        """``(raw - mean) / sd``, clipped at ±``CLIP``; ``raw`` has shape (..., n_features)."""
-        scaled = torch.sub(raw, self.mean, out=out)
-        return scaled.mul_(self.inv_sd).clamp_(-CLIP, CLIP)
-
     def tensors(self) -> list[Tensor]:
         """What the trainer itself allocated; the shared ``x`` is not among them."""
-        return [self.mean, self.inv_sd, self.r]
+        return [*super().tensors(), self.r]
 
 
 def scale_returns(returns: NDArray[np.float32], n_train: int) -> NDArray[np.float32]:
@@ -84,10 +107,15 @@ def scale_returns(returns: NDArray[np.float32], n_train: int) -> NDArray[np.floa
     finite = np.isfinite(returns)
     if not finite.all():
         raise DataError(f"returns: bar {int(finite.argmin())} holds a value that is not a number")
-    sd = float(returns[: n_train - 1].std(dtype=np.float64))
-    # A market that never moves has nothing to scale.
-    scaled: NDArray[np.float32] = returns * np.float32(1 / sd if sd > 0 else 1.0)
+    scaled: NDArray[np.float32] = returns * returns_scale(returns, n_train)
     return scaled.clip(-CLIP, CLIP, out=scaled)
+
+
+def returns_scale(returns: NDArray[np.float32], n_train: int) -> np.float32:
+    """1 / the standard deviation of the training bars' returns; 1 in a market that never moves."""
+    sd = float(returns[: n_train - 1].std(dtype=np.float64))
+    scale: np.float32 = np.float32(1 / sd if sd > 0 else 1.0)
+    return scale
 
 
 def seeded(seed: int) -> np.random.Generator:

@@ -18,6 +18,7 @@ from foxbench.models.adam import Adam
 from foxbench.models.common import Bars, Mlp, component_bytes, seeded
 from foxbench.models.configs.dqn import DqnConfig
 from foxbench.models.data import MarketData
+from foxbench.models.live import greedy
 from foxbench.models.trading import N_ACTIONS, observe, reward, tabulate, walk
 
 #: Bars of one forward pass of an evaluation.
@@ -54,6 +55,11 @@ class Replay:
         return [self.t, self.position, self.action, self.reward]
 
 
+def q_network(n_features: int, cfg: DqnConfig) -> Mlp:
+    """Observation (n, n_features + 1) -> the actions' values (n, 3)."""
+    return Mlp((n_features + 1, *cfg.hidden, N_ACTIONS), torch.relu_)
+
+
 class DqnTrainer:
     """DQN on the first series of ``data``.
 
@@ -77,7 +83,7 @@ class DqnTrainer:
         self.bars = Bars(data.first, device)
         self.last = self.bars.n_train - 2  # the last bar whose return lies in the training part
         width = self.bars.n_features + 1
-        self.online = Mlp((width, *cfg.hidden, N_ACTIONS), torch.relu_).to(device)
+        self.online = q_network(self.bars.n_features, cfg).to(device)
         self.target = copy.deepcopy(self.online).requires_grad_(False)
         self.adam = Adam(self.online.parameters(), cfg.learning_rate, grad_clip=cfg.grad_clip)
         # One row more than the batch: the observation the policy acts on in the same pass.
@@ -200,7 +206,7 @@ class DqnTrainer:
     def infer(self) -> int:
         """The greedy position (-1, 0, 1) for the current state: a forward pass of one row."""
         now = self._observe_now(out=self.block[-1:])
-        return int(self.online(now).argmax()) - 1
+        return greedy(self.online, now)
 
     def steps_per_epoch(self) -> int:
         """The policy moves one bar a step."""

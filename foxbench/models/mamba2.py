@@ -22,6 +22,7 @@ from foxbench.models.adam import Adam
 from foxbench.models.common import Bars, component_bytes, seeded
 from foxbench.models.configs import Mamba2Config
 from foxbench.models.data import MarketData
+from foxbench.models.live import ReturnPolicy
 from foxbench.models.mamba2_block import Weights, block, rms_norm
 
 #: Step sizes dt that heads start from, log-uniform, as in the paper's code.
@@ -131,43 +132,16 @@ class Mamba2Trainer:
         return float(total)
 
     def _windows(self, starts: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-        """Scaled features (b,l,f) and next-bar returns (b,l) of the windows at ``starts``.
+        return windows(self.bars, starts, self.cfg.seq_len)
 
-        Positions past the last bar repeat it.
-        """
-        bars = starts[:, None] + np.arange(self.cfg.seq_len)
-        t = torch.from_numpy(bars.clip(max=self.bars.n - 1).reshape(-1)).to(self.device)
-        shape = (len(starts), self.cfg.seq_len)
-        return self.bars.rows(t).view(*shape, -1), self.bars.r.index_select(0, t).view(shape)
-
-    @torch.no_grad()
     def evaluate(self) -> dict[str, float]:
-        """Mean smooth-L1 loss over the held-out bars, and that of the forecast 0.
+        """Scores of the held-out bars, see :func:`score`."""
+        return score(self.model, self.bars, self.cfg.seq_len, self.micro)
 
-        Windows overlap by half and only their second half is scored, so that every scored bar
-        has at least half a window of past; the first window begins in the training part.
-        """
-        length = self.cfg.seq_len
-        new = max(1, length // 2)
-        first, last = self.bars.n_train, self.bars.n - 2
-        starts = np.arange(first, last + 1, new) - (length - new)
-        loss = naive = 0.0
-        for at in range(0, len(starts), self.micro):
-            x, target = self._windows(starts[at : at + self.micro])
-            target = target[:, -new:]
-            bars = starts[at : at + self.micro, None] + np.arange(length - new, length)
-            scored = torch.from_numpy(bars <= last).to(self.device)
-            got, want = self.model(x)[:, -new:][scored], target[scored]
-            loss += float(functional.smooth_l1_loss(got, want, reduction="sum"))
-            naive += float(functional.smooth_l1_loss(0 * want, want, reduction="sum"))
-        n = last + 1 - first
-        return {"loss": loss / n, "naive_loss": naive / n}
-
-    @torch.no_grad()
     def infer(self) -> float:
         """Forecast of the return after the last bar, from the last window, in training sd."""
-        x, _ = self._windows(np.array([self.bars.n - self.cfg.seq_len]))
-        return float(self.model(x)[0, -1])
+        policy = ReturnPolicy(self.model, self.bars, self.cfg.seq_len)
+        return policy.forecast(self.bars.x[-policy.rows :])
 
     def bytes(self) -> dict[str, int]:
         """Bytes by component; ``data`` counts the features shared with the caller."""
@@ -181,3 +155,44 @@ class Mamba2Trainer:
     def steps_per_epoch(self) -> int:
         """Steps whose windows together hold as many bars as are trained on."""
         return max(1, self.bars.n_train // (self.cfg.batch * self.cfg.seq_len))
+
+
+def windows(bars: Bars, starts: NDArray[np.int64], length: int) -> tuple[Tensor, Tensor]:
+    """Scaled features (b,l,f) and next-bar returns (b,l) of the windows at ``starts``.
+
+    Positions past the last bar repeat it.
+    """
+    positions = starts[:, None] + np.arange(length)
+    t = torch.from_numpy(positions.clip(max=bars.n - 1).reshape(-1)).to(bars.x.device)
+    shape = (len(starts), length)
+    return bars.rows(t).view(*shape, -1), bars.r.index_select(0, t).view(shape)
+
+
+@torch.no_grad()
+def score(model: nn.Module, bars: Bars, length: int, micro: int) -> dict[str, float]:
+    """Mean smooth-L1 loss over the held-out bars, and that of the forecast 0.
+
+    Windows overlap by half and only their second half is scored, so that every scored bar
+    has at least half a window of past; the first window begins in the training part.
+
+    Parameters
+    ----------
+    length : int
+        Bars of a window.
+    micro : int
+        Windows of one forward pass.
+    """
+    new = max(1, length // 2)
+    first, last = bars.n_train, bars.n - 2
+    starts = np.arange(first, last + 1, new) - (length - new)
+    loss = naive = 0.0
+    for at in range(0, len(starts), micro):
+        x, target = windows(bars, starts[at : at + micro], length)
+        target = target[:, -new:]
+        positions = starts[at : at + micro, None] + np.arange(length - new, length)
+        scored = torch.from_numpy(positions <= last).to(bars.x.device)
+        got, want = model(x)[:, -new:][scored], target[scored]
+        loss += float(functional.smooth_l1_loss(got, want, reduction="sum"))
+        naive += float(functional.smooth_l1_loss(0 * want, want, reduction="sum"))
+    n = last + 1 - first
+    return {"loss": loss / n, "naive_loss": naive / n}

@@ -18,7 +18,17 @@ from foxbench.models.adam import Adam
 from foxbench.models.common import Bars, Mlp, component_bytes, seeded
 from foxbench.models.configs.ppo import PpoConfig
 from foxbench.models.data import MarketData
+from foxbench.models.live import greedy
 from foxbench.models.trading import N_ACTIONS, observe, reward, tabulate, walk
+
+
+def actor_and_critic(n_features: int, cfg: PpoConfig) -> tuple[Mlp, Mlp]:
+    """Observation (n, n_features + 1) -> the actions' logits (n, 3), and its value (n, 1)."""
+    actor = Mlp((n_features + 1, *cfg.hidden, N_ACTIONS), torch.tanh_)
+    critic = Mlp((n_features + 1, *cfg.hidden, 1), torch.tanh_)
+    orthogonal(actor, last_gain=0.01)  # nearly uniform actions at first
+    orthogonal(critic, last_gain=1.0)
+    return actor, critic
 
 
 class PpoTrainer:
@@ -43,10 +53,7 @@ class PpoTrainer:
         self.rng = seeded(cfg.seed)
         self.bars = Bars(data.first, device)
         width = self.bars.n_features + 1
-        self.actor = Mlp((width, *cfg.hidden, N_ACTIONS), torch.tanh_)
-        self.critic = Mlp((width, *cfg.hidden, 1), torch.tanh_)
-        orthogonal(self.actor, last_gain=0.01)  # nearly uniform actions at first
-        orthogonal(self.critic, last_gain=1.0)
+        self.actor, self.critic = actor_and_critic(self.bars.n_features, cfg)
         self.actor.to(device)
         self.critic.to(device)
         self.params = [*self.actor.parameters(), *self.critic.parameters()]
@@ -189,7 +196,7 @@ class PpoTrainer:
         """The likeliest position (-1, 0, 1) for the current state: a forward pass of one row."""
         t = torch.tensor([self.begin], device=self.device)
         obs = observe(self.bars, t, t.new_tensor([self.held]), out=self.block[:1])
-        return int(self.actor(obs).argmax()) - 1
+        return greedy(self.actor, obs)
 
     def steps_per_epoch(self) -> int:
         """A step is a rollout of ``n_steps`` bars."""

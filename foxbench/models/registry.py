@@ -16,7 +16,6 @@ from foxbench.errors import ConfigError, UsageError
 from foxbench.models.data import MarketData
 from foxbench.models.protocol import Config, Trainer
 
-
 #: What a workload's step does: train, forecast or decide once, or trade one bar from end to end.
 Kind = Literal["training", "inference", "agent"]
 
@@ -60,6 +59,41 @@ MODELS: Mapping[str, Entry] = {
     ),
     "tft": Entry(
         "foxbench.models.configs:TftConfig", "foxbench.models.tft:TftTrainer", _ALL_ROOTS, 40
+    ),
+    "dqn-infer": Entry(
+        "foxbench.models.configs:DqnConfig",
+        "foxbench.models.inference:DqnInference",
+        ("ES",),
+        500,
+        "inference",
+    ),
+    "ppo-infer": Entry(
+        "foxbench.models.configs:PpoConfig",
+        "foxbench.models.inference:PpoInference",
+        ("ES",),
+        500,
+        "inference",
+    ),
+    "mamba2-infer": Entry(
+        "foxbench.models.configs:Mamba2Config",
+        "foxbench.models.inference:Mamba2Inference",
+        ("ES",),
+        500,
+        "inference",
+    ),
+    "tft-infer": Entry(
+        "foxbench.models.configs:TftConfig",
+        "foxbench.models.inference:TftInference",
+        _ALL_ROOTS,
+        500,
+        "inference",
+    ),
+    "tft-int8": Entry(
+        "foxbench.models.configs:TftConfig",
+        "foxbench.models.inference:TftInt8Inference",
+        _ALL_ROOTS,
+        300,
+        "inference",
     ),
 }
 

@@ -150,39 +150,19 @@ class TftTrainer:
             total += loss.detach()
         return float(total)
 
-    @torch.no_grad()
     def evaluate(self) -> dict[str, float]:
-        """Mean quantile loss over the held-out bars, and that of the naive forecast.
-
-        Windows ahead do not overlap.  The naive forecast says, for each number of bars ahead,
-        the quantiles of all training returns over so many bars.
-
-        Raises
-        ------
-        foxbench.errors.DataError
-            No series has a whole window ahead within its held-out bars.
-        """
-        series, starts = self.windows.held_out()
-        naive_forecast = self.windows.naive_quantiles(self.quantiles).unsqueeze(1)  # (q,1,quant.)
-        loss = naive = 0.0
+        """Scores of the held-out bars, see :func:`score`."""
         self.model.eval()
-        for at in range(0, len(starts), self.micro):
-            part = slice(at, at + self.micro)
-            *inputs, target = self.windows.gather(series[part], starts[part])
-            loss += float(quantile_loss(self.model(*inputs), target, self.quantiles))
-            naive += float(quantile_loss(naive_forecast, target, self.quantiles))
+        found = score(self.model, self.windows, self.quantiles, self.micro)
         self.model.train()
-        n = len(starts) * self.cfg.decoder
-        return {"loss": loss / n, "naive_loss": naive / n}
+        return found
 
-    @torch.no_grad()
     def infer(self) -> NDArray[np.float32]:
         """Quantiles (q, quantiles) ahead of the first series' last whole window, in training sd."""
         self.model.eval()
-        *inputs, _ = self.windows.gather(np.zeros(1, np.int64), self.windows.last_start(0))
-        forecast = self.model(*inputs)[:, 0].cpu().numpy()
+        found = forecast(self.model, self.windows, self.windows.last_start(0))
         self.model.train()
-        return np.asarray(forecast, dtype=np.float32)
+        return found
 
     def bytes(self) -> dict[str, int]:
         """Bytes by component; ``data`` is the chosen columns of all series, scaled."""
@@ -196,3 +176,39 @@ class TftTrainer:
     def steps_per_epoch(self) -> int:
         """Steps whose windows ahead together hold as many bars as are trained on."""
         return max(1, self.windows.n_train_bars // (self.cfg.batch * self.cfg.decoder))
+
+
+@torch.no_grad()
+def forecast(model: nn.Module, windows: Windows, start: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Quantiles (q, quantiles), in training sd, ahead of the first series' window at ``start``."""
+    *inputs, _ = windows.gather(np.zeros(1, np.int64), start)
+    return np.asarray(model(*inputs)[:, 0].cpu().numpy(), dtype=np.float32)
+
+
+@torch.no_grad()
+def score(model: nn.Module, windows: Windows, quantiles: Tensor, micro: int) -> dict[str, float]:
+    """Mean quantile loss over the held-out bars, and that of the naive forecast.
+
+    Windows ahead do not overlap.  The naive forecast says, for each number of bars ahead,
+    the quantiles of all training returns over so many bars.
+
+    Parameters
+    ----------
+    micro : int
+        Windows of one forward pass.
+
+    Raises
+    ------
+    foxbench.errors.DataError
+        No series has a whole window ahead within its held-out bars.
+    """
+    series, starts = windows.held_out()
+    naive_forecast = windows.naive_quantiles(quantiles).unsqueeze(1)  # (q,1,quantiles)
+    loss = naive = 0.0
+    for at in range(0, len(starts), micro):
+        part = slice(at, at + micro)
+        *inputs, target = windows.gather(series[part], starts[part])
+        loss += float(quantile_loss(model(*inputs), target, quantiles))
+        naive += float(quantile_loss(naive_forecast, target, quantiles))
+    n = len(starts) * windows.decoder
+    return {"loss": loss / n, "naive_loss": naive / n}

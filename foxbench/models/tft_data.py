@@ -53,7 +53,7 @@ class Windows:
         self.offset = np.concatenate([[0], np.cumsum(self.n)[:-1]])
         self.x = torch.cat(x)  # (all bars, known + observed)
         self.r = torch.cat(r)  # (all bars,)
-        self.static = torch.from_numpy(_scaled_statics(data)).to(device)  # (series, statics)
+        self.static = torch.from_numpy(scaled_statics(data)).to(device)  # (series, statics)
 
     @property
     def window(self) -> int:
@@ -130,7 +130,7 @@ class Windows:
         return torch.from_numpy(np.ascontiguousarray(index)).to(self.device)
 
 
-def _scaled_statics(data: MarketData) -> NDArray[np.float32]:
+def scaled_statics(data: MarketData) -> NDArray[np.float32]:
     """Statics (series, 5), each scaled over the series; one that they share is 0."""
     raw = np.stack([s.statics for s in data.series]).astype(np.float64)
     sd = raw.std(0)
