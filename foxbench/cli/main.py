@@ -45,6 +45,7 @@ COMMANDS: dict[str, Lazy] = {
     "run": Lazy("foxbench.cli.run:command", "Run any command and report what memory it needed."),
     "doctor": Lazy("foxbench.cli.doctor:command", "Say what can be measured here, and mend it."),
     "profile": Lazy("foxbench.cli.profile:command", "Measure one training run, phase by phase."),
+    "validate": Lazy("foxbench.cli.validate:command", "Say whether every model fits its budget."),
     "leak": Lazy("foxbench.cli.leak:command", "Say whether a training or any command leaks."),
     "bars": Lazy("foxbench.cli.bars:command", "Make, import and inspect files of minute bars."),
     "site": Lazy("foxbench.cli.site:command", "Read a published memory page in the terminal."),

@@ -1,0 +1,1 @@
+"""A validation as text, Markdown, JSON and HTML: one format a file."""
