@@ -52,15 +52,20 @@ def series(bars: Bars, max_bars: int | None = None) -> Series:
         )
     features = compute(bars)
     r = Market(bars).r[WARMUP:]
-    returns = np.zeros(len(r), dtype=np.float32)
-    returns[:-1] = r[1:]
     return Series(
         root=bars.root,
         features=features[WARMUP:],
         feature_names=NAMES,
-        returns=returns,
+        returns=next_returns(r),
         statics=_statics(bars[WARMUP : WARMUP + FIT_ROWS], r[:FIT_ROWS]),
     )
+
+
+def next_returns(r: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Each bar's return to the next bar's close, from the bars' own; the last one's is 0."""
+    returns = np.zeros(len(r), dtype=np.float32)
+    returns[:-1] = r[1:]
+    return returns
 
 
 def synthetic_market(roots: Sequence[str], days: int = 180, seed: int = 7) -> MarketData:
@@ -117,18 +122,23 @@ def outline(paths: Sequence[str | os.PathLike[str]], max_bars: int | None = None
     series_of = []
     for path in paths:
         root, n_bars = parquet.outline(path)
-        n_rows = max(0, min(n_bars, n_bars if max_bars is None else max_bars) - WARMUP)
-        zero = np.zeros((), dtype=np.float32)
         series_of.append(
-            Series(
-                root=root,
-                features=np.broadcast_to(zero, (n_rows, len(NAMES))),
-                feature_names=NAMES,
-                returns=np.broadcast_to(zero, (n_rows,)),
-                statics=np.broadcast_to(zero, (len(STATIC_NAMES),)),
-            )
+            series_outline(root, n_bars if max_bars is None else min(n_bars, max_bars))
         )
     return MarketData(tuple(series_of))
+
+
+def series_outline(root: str, n_bars: int) -> Series:
+    """What :func:`series` would return of ``n_bars`` bars in all but its values, no memory."""
+    n_rows = max(0, n_bars - WARMUP)
+    zero = np.zeros((), dtype=np.float32)
+    return Series(
+        root=root,
+        features=np.broadcast_to(zero, (n_rows, len(NAMES))),
+        feature_names=NAMES,
+        returns=np.broadcast_to(zero, (n_rows,)),
+        statics=np.broadcast_to(zero, (len(STATIC_NAMES),)),
+    )
 
 
 def _statics(bars: Bars, r: NDArray[np.float64]) -> NDArray[np.float32]:

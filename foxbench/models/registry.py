@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from foxbench.errors import ConfigError, UsageError
-from foxbench.models.data import MarketData
 from foxbench.models.protocol import Config, Trainer
 
 #: What a workload's step does: train, forecast or decide once, or trade one bar from end to end.
@@ -95,6 +94,9 @@ MODELS: Mapping[str, Entry] = {
         300,
         "inference",
     ),
+    "agent": Entry(
+        "foxbench.models.configs:AgentConfig", "foxbench.models.agent:Agent", ("ES",), 500, "agent"
+    ),
 }
 
 
@@ -124,8 +126,18 @@ def config(name: str, **settings: Any) -> Config:
     return cast(Config, cls(**settings))
 
 
-def build(name: str, data: MarketData, cfg: Config | None = None, device: str = "cpu") -> Trainer:
-    """Check the config against the data, then import torch and build the trainer."""
+def build(name: str, data: Any, cfg: Config | None = None, device: str = "cpu") -> Trainer:
+    """Check the config against the data, then import torch and build the workload.
+
+    Parameters
+    ----------
+    name : str
+    data : MarketData or tuple of Bars
+        Bars, one an instrument, for a workload whose class says ``reads = "bars"``.
+    cfg : Config, optional
+        The default of ``name`` otherwise.
+    device : str
+    """
     cfg = config(name) if cfg is None else cfg
     cfg.check(data)
     return cast(Trainer, _load(entry(name).trainer)(data, cfg, device))
