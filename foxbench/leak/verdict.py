@@ -24,25 +24,20 @@ VERDICTS = ("leak", "clean", "fragmentation", "suspect", "not_measured")
 BYTES_PER_STEP = 512
 BLOCKS_PER_STEP = 8
 
-#: The resident set of a clean loop moves by more: 16 pages a step.
-RSS_BYTES_PER_STEP = 64 * 1024
+#: The resident set of a clean loop rises too, by up to 1 KB a step for some hundred steps.  Beside
+#: a heap that is known to stand a page a step is told; alone it must be sixteen.
+RSS_BESIDE_BYTES_PER_STEP = 4 * 1024
+RSS_ALONE_BYTES_PER_STEP = 64 * 1024
 
 #: Of Python's own allocator, on 64 bits: what a block takes at the least.
 BLOCK_BYTES = 16
 
 #: A command's resident set must surely rise by so much behind the warm-up: as much as the least
-#: number of steps at ``RSS_BYTES_PER_STEP``.
-COMMAND_RISE_BYTES = MIN_READINGS * RSS_BYTES_PER_STEP
+#: number of steps at ``RSS_ALONE_BYTES_PER_STEP``.
+COMMAND_RISE_BYTES = MIN_READINGS * RSS_ALONE_BYTES_PER_STEP
 
 #: A shorter command has not shown what it does once it has started.
 MIN_COMMAND_S = 6.0
-
-_THRESHOLDS = {
-    "heap_bytes": BYTES_PER_STEP,
-    "device_bytes": BYTES_PER_STEP,
-    "blocks": BLOCKS_PER_STEP,
-    "rss_bytes": RSS_BYTES_PER_STEP,
-}
 
 _WORDS = {
     "heap_bytes": "the heap in use",
@@ -154,7 +149,7 @@ def of_training(readings: Readings, budget_bytes: int | None = None) -> LeakVerd
         reason = f"{n} steps were read, a verdict needs {MIN_READINGS}"
         return not_measured(reason, n, budget_bytes)
     trends = {
-        name: rule.judge(readings.steps, readings.series[name], _THRESHOLDS[name])
+        name: rule.judge(readings.steps, readings.series[name], _threshold(name, readings))
         for name in GAUGES
         if name in readings.series
     }
@@ -233,6 +228,16 @@ def of_command(followed: Followed | None, budget_bytes: int | None = None) -> Le
     )
 
 
+def _threshold(gauge: str, readings: Readings) -> int:
+    """Least slope of a gauge that counts, a step."""
+    if gauge == "blocks":
+        return BLOCKS_PER_STEP
+    if gauge != "rss_bytes":
+        return BYTES_PER_STEP
+    beside = "heap_bytes" in readings.series
+    return RSS_BESIDE_BYTES_PER_STEP if beside else RSS_ALONE_BYTES_PER_STEP
+
+
 def _decide(readings: Readings, trends: dict[str, Trend]) -> tuple[str, str | None, str]:
     """Verdict, deciding gauge and reason."""
     leaking = [name for name in _WORDS if name in trends and trends[name].rises]
@@ -246,7 +251,7 @@ def _decide(readings: Readings, trends: dict[str, Trend]) -> tuple[str, str | No
                 "clean",
                 "rss_bytes",
                 "the heap in use cannot be read here; the resident set does not rise, and hides "
-                f"a leak below {RSS_BYTES_PER_STEP // 1024} KiB a step",
+                f"a leak below {RSS_ALONE_BYTES_PER_STEP // 1024} KiB a step",
             )
         return "clean", None, "neither the heap nor Python's blocks in use rise"
     if by_rss_alone:
