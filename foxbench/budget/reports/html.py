@@ -66,7 +66,7 @@ def plot(row: Row) -> Plot:
         svg = timeline_svg(
             timeline_file.read(path),
             profile.phases,
-            _line_bytes(row, profile),
+            line_bytes(row, profile),
             words.plain(row.name),
         )
     except FoxbenchError as error:
@@ -74,7 +74,7 @@ def plot(row: Row) -> Plot:
     return Plot(Markup(svg), "")
 
 
-def _line_bytes(row: Row, profile: profile_result.Profile) -> int | None:
+def line_bytes(row: Row, profile: profile_result.Profile) -> int | None:
     """Where the budget lies in a plot of the resident set; a step's has no one height there."""
     if row.budget_bytes is None or row.device != "host":
         return None

@@ -19,7 +19,7 @@ def make(validation: Validation) -> bytes:
     ]
     lines += [_row([text(name) for name in words.COLUMNS]), _row(rule)]
     lines += [_row([text(cell) for cell in words.cells(row)]) for row in validation.models]
-    lines += ["", "Sizes in MiB\\. " + text(words.LEGEND), ""]
+    lines += ["", text(f"MiB of the {validation.device}. {words.LEGEND}"), ""]
     for row in validation.models:
         for label, note in words.notes(row):
             lines.append(f"- **{text(row.name)}**, {label}: {text(note)}")

@@ -143,7 +143,8 @@ def facts(validation: Validation) -> list[tuple[str, str]]:
     """Label and text of what the figures rest on."""
     bars = "every bar" if validation.max_bars is None else f"{validation.max_bars:,} bars"
     epochs = sorted({row.epochs for row in validation.models if row.epochs is not None})
-    passes = f", {'/'.join(map(str, epochs))} epochs" if epochs else ""
+    plural = "" if epochs == [1] else "s"
+    passes = f", {'/'.join(map(str, epochs))} epoch{plural}" if epochs else ""
     files = ", ".join(plain(path.rpartition("/")[2]) for path in validation.files)
     kind = "synthetic bars, made for this run" if validation.synthetic else "bars"
     allocator = "quiet allocator" if validation.quiet_allocator else "default allocator"

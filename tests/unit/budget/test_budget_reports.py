@@ -149,6 +149,23 @@ def test_the_page_needs_nothing_from_elsewhere():
             assert attributes.get(name, "data:").startswith(("data:", "#")), (tag, attributes)
 
 
+def test_the_budgets_line_lies_where_the_figure_it_limits_would_end():
+    """A whole's at the limit, a growth's above the resident set at build, a step's nowhere."""
+    measured = profile()
+    for covers, line in (("whole", 325_000_000), ("growth", 325_000_000 + 100 * MIB)):
+        assert html.line_bytes(row(held=budget(covers=covers)), measured) == line
+    assert html.line_bytes(row(held=budget(covers="step")), measured) is None
+    assert html.line_bytes(row(), measured) is None
+    on_device = row(held=budget(), device="cuda")
+    assert html.line_bytes(on_device, measured) is None
+
+
+def test_a_run_without_a_timeline_says_why(tmp_path):
+    assert "not trained" in html.plot(row(run=None)).missing
+    killed = html.plot(row(run=str(tmp_path)))
+    assert (killed.svg, "killed" in killed.missing) == (None, True)
+
+
 def test_a_validation_survives_json(tmp_path):
     account = Analytic(MIB, MIB, "Adam", -3)
     of = validation([row(analytic=account), row("ppo", failed(), held=budget())])
