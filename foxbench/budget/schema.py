@@ -43,8 +43,8 @@ class BudgetTable(Struct, frozen=True, forbid_unknown_fields=True):
         Literal["whole", "growth", "step"],
         Meta(
             description="whole: the process's peak; growth: the peak from build on above the "
-            "resident set when building began; step: the peak of a warm step above the one "
-            "before it."
+            "resident set when building began; step: the peak of a warm step above the resident "
+            "set before it."
         ),
     ] = "whole"
     expected: Annotated[_Size | None, Meta(description="What it needed when last looked at.")] = (

@@ -20,7 +20,7 @@ from foxbench.budget.verdict import Case, judge, overall, without_run
 from foxbench.errors import FoxbenchError
 from foxbench.models import registry
 from foxbench.profile import plan, presets, runner
-from foxbench.profile.result import Profile
+from foxbench.profile.result import Profile, interrupted
 from foxbench.profile.runner import Listener
 from foxbench.profile.spec import is_user_trainer
 
@@ -168,7 +168,7 @@ class _Runs:
         self.profiles.append(profile)
         if row.status == "not_measured" and case.device != "host":
             self._no_device = row.error
-        self.interrupted = _interrupted(profile)
+        self.interrupted = profile.exit_code if interrupted(profile) else None
 
 
 def _request(wishes: Wishes, case: Case, files: MarketFiles) -> plan.Request:
@@ -182,11 +182,3 @@ def _request(wishes: Wishes, case: Case, files: MarketFiles) -> plan.Request:
         device=TRAINING_DEVICES[wishes.device],
         preset=wishes.preset,
     )
-
-
-def _interrupted(profile: Profile) -> int | None:
-    """The exit code of a run that Ctrl-C or SIGTERM *to this process* ended, else None."""
-    error = profile.error
-    if error is None or error.kind != "signal" or not error.message.startswith("this command got"):
-        return None
-    return profile.exit_code

@@ -9,7 +9,7 @@ from typing import Any
 from foxbench.budget.budgets import Budget, label
 from foxbench.budget.result import Analytic, Fault, Row
 from foxbench.profile.report import mib
-from foxbench.profile.result import Phase, Profile
+from foxbench.profile.result import GROWTH_PHASES, Phase, Profile, growth
 
 #: How a status of the profile is called here; a finished run is ok until its figure is judged.
 _UNFINISHED = ("failed", "oom", "timeout", "not_measured")
@@ -76,9 +76,9 @@ def judge(case: Case, profile: Profile, run: str, analytic: Analytic | None = No
     """
     finished = profile.status == "ok"
     whole = _whole(case.device, profile) if finished else None
-    growth = _growth(profile.phases) if finished and case.device == "host" else None
+    grown = _growth(profile.phases) if finished and case.device == "host" else None
     step = _step(profile) if finished and case.device == "host" else None
-    figure = {"whole": whole, "growth": growth, "step": step}[case.covers]
+    figure = {"whole": whole, "growth": grown, "step": step}[case.covers]
     # That epochs were cut short is a field of its own, and the advice is profile's.
     warnings = [w for w in profile.warnings if not w.startswith("bounded:")]
     if finished:
@@ -96,13 +96,13 @@ def judge(case: Case, profile: Profile, run: str, analytic: Analytic | None = No
         peak_bytes=whole.size_bytes if whole else None,
         peak_err_bytes=whole.err_bytes if whole else None,
         peak_kind=_kind(case.device, profile) if whole else None,
-        growth_bytes=growth.size_bytes if growth else None,
+        growth_bytes=grown.size_bytes if grown else None,
         step_peak_bytes=step.size_bytes if step else None,
         seen_peak_bytes=profile.seen_peak_bytes,
         delta_bytes=delta,
         changed=_changed(delta, budget, figure),
         headroom_bytes=_difference(budget.limit_bytes if budget else None, size),
-        seconds=_seconds(profile.phases),
+        seconds=steps.wall_ns / 1e9 if steps and _steps_made(profile) else None,
         steps=_steps_made(profile),
         epochs=steps.epochs_asked if steps else None,
         bounded=steps.bounded if steps else None,
@@ -145,11 +145,6 @@ def overall(rows: Sequence[Row]) -> str:
     if "over_budget" in statuses:
         return "over_budget"
     return "ok" if statuses == {"ok"} else "incomplete"
-
-
-def growth_begin_bytes(phases: Sequence[Phase]) -> int | None:
-    """The resident set when building began; None where it never did."""
-    return next((p.rss_begin_bytes for p in phases if p.name == "build"), None)
 
 
 def _judged(case: Case, figure: Figure | None, whole: Figure | None, warnings: list[str]) -> str:
@@ -204,9 +199,8 @@ def _whole(device: str, profile: Profile) -> Figure | None:
     if device == "host":
         peak = profile.peak_bytes
         return None if peak is None else Figure(peak, profile.peak_err_bytes)
-    on_device = [getattr(phase, "device_peak_bytes", None) for phase in profile.phases]
-    seen = [size for size in on_device if size is not None]
-    return Figure(max(seen), 0) if seen else None
+    on_device = profile.device_peak_bytes
+    return None if on_device is None else Figure(on_device, 0)
 
 
 def _kind(device: str, profile: Profile) -> str | None:
@@ -214,13 +208,10 @@ def _kind(device: str, profile: Profile) -> str | None:
 
 
 def _growth(phases: Sequence[Phase]) -> Figure | None:
-    """The highest peak from build on above the resident set when building began."""
-    begin = growth_begin_bytes(phases)
-    if begin is None:
+    grown = growth(phases)
+    if grown is None:
         return None
-    names = [p.name for p in phases]
-    later = phases[names.index("build") :]
-    return Figure(max(p.peak_bytes for p in later) - begin, _bound(later))
+    return Figure(grown[1], _bound([p for p in phases if p.name in GROWTH_PHASES]))
 
 
 def _step(profile: Profile) -> Figure | None:
@@ -247,11 +238,6 @@ def _changed(delta: int | None, budget: Budget | None, figure: Figure | None) ->
 
 def _difference(a: int | None, b: int | None) -> int | None:
     return None if a is None or b is None else a - b
-
-
-def _seconds(phases: Sequence[Phase]) -> float | None:
-    steps = [p.wall_ns for p in phases if p.name in ("first_step", "step")]
-    return sum(steps) / 1e9 if steps else None
 
 
 def _steps_made(profile: Profile) -> int | None:

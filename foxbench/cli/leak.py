@@ -26,8 +26,7 @@ class _Split(click.Command):
 @click.option(
     "--steps",
     type=click.IntRange(min=2),
-    help="Training steps; 60 are needed.  [default: dqn, tft, module:Class 400, mamba2 200, "
-    "ppo 100]",
+    help="Training steps; a verdict needs 60.  [default: 400; mamba2 200, ppo 100]",
 )
 @click.option(
     "--for",
@@ -93,7 +92,7 @@ def command(
     """Say whether a training leaks, from what it holds after each step.
 
     \b
-    MODEL    dqn, ppo, mamba2, tft, or module:Class of a trainer of your own.
+    MODEL    any that `foxbench profile` takes, module:Class too.
     FILE     bars in parquet.
 
     Of a command only the resident set is seen, so the verdict is at most "suspect".
@@ -115,7 +114,8 @@ def command(
     from foxbench.leak import command as leak_command
     from foxbench.leak import report, result, training
     from foxbench.profile import plan, runner
-    from foxbench.profile.report import Progress, console
+    from foxbench.profile.progress import TrainingProgress
+    from foxbench.profile.report import console
     from foxbench.sizes import parse_bytes
 
     budget_bytes = None if budget is None else parse_bytes(budget, "--budget")
@@ -141,7 +141,7 @@ def command(
         )
         plan.check(training.profile_request(request))
         directory = runner.make_directory(out.absolute(), model)
-        with Progress(console(stderr=True)) as progress:
+        with TrainingProgress(console(stderr=True)) as progress:
             found = training.run(request, directory, budget_bytes, timeout_s, progress)
     report.show(found, directory, console(stderr=to_stdout))
     if to_stdout:

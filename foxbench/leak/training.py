@@ -13,12 +13,12 @@ from foxbench.profile import plan, runner
 from foxbench.profile.log import LogReader
 from foxbench.profile.result import Profile
 
-#: Steps where none are asked for.  A quiet leak of 1 KB a step is found from 100 steps on, see
-#: docs/leak.md; more of them turn noise away, so the models whose step is cheap make more.
-DEFAULT_STEPS = {"dqn": 400, "ppo": 100, "mamba2": 200, "tft": 400}
+#: Steps where none are asked for.
+DEFAULT_STEPS = 400
 
-#: The same for a trainer that is given as ``module:Class``.
-USER_STEPS = 400
+#: Where a step takes a second or two: a quiet leak of 1 KB a step is found from 100 steps on, see
+#: docs/leak.md.  Smaller settings instead would be another workload.
+FEWER_STEPS = {"ppo": 100, "mamba2": 200}
 
 #: The slowest rate: no figure comes of the samples here.
 _HZ = 100.0
@@ -43,7 +43,7 @@ def profile_request(request: Request) -> plan.Request:
         model=request.model,
         files=request.files,
         # One step an epoch: the total is then the number asked for, however long the model's own.
-        epochs=request.steps or DEFAULT_STEPS.get(request.model, USER_STEPS),
+        epochs=request.steps or FEWER_STEPS.get(request.model, DEFAULT_STEPS),
         steps_per_epoch=1,
         max_bars=request.max_bars,
         assignments=request.assignments,

@@ -13,11 +13,13 @@ from foxbench.errors import EXIT_NOT_MEASURED, EXIT_OK
 from foxbench.profile.result import (
     SCHEMA_VERSION,
     Failure,
+    Limit,
     Losses,
     Phase,
     Profile,
     Provenance,
     Steps,
+    growth,
 )
 from foxbench.profile.spec import Spec
 
@@ -64,6 +66,8 @@ def profile(spec: Spec, records: Sequence[Record], end: End, started_at: str) ->
     components, evaluation = _last(records, "bytes"), _last(records, "evaluation")
     first_step = next((p for p in phases if p.name == "first_step"), None)
     headline = whole if status == "ok" else None
+    grown = growth(phases) if headline else None
+    on_device = [p.device_peak_bytes for p in phases if p.device_peak_bytes is not None]
     seen = [p.peak_bytes for p in phases]
     seen += [end.seen_peak_bytes] if end.seen_peak_bytes is not None else []
     seen += [whole["peak_bytes"]] if whole else []
@@ -76,10 +80,14 @@ def profile(spec: Spec, records: Sequence[Record], end: End, started_at: str) ->
         more_files=spec.files[1:],
         n_bars=n_bars["n_bars"] if n_bars else None,
         started_at=started_at,
+        device=spec.device,
+        limit=None if spec.limit_bytes is None else Limit(spec.limit_bytes, spec.limit_kind),
         peak_bytes=headline["peak_bytes"] if headline else None,
         peak_err_bytes=headline["peak_err_bytes"] if headline else None,
         peak_kind=headline["peak_kind"] if headline else None,
+        growth_peak_bytes=grown[1] if grown else None,
         step_peak_bytes=steps.median_peak_bytes if headline and steps else None,
+        device_peak_bytes=max(on_device) if headline and on_device else None,
         first_step_peak_bytes=first_step.step_peak_bytes if headline and first_step else None,
         seen_peak_bytes=max(seen) if seen else None,
         phases=phases,
@@ -112,9 +120,12 @@ def _outcome(records: Sequence[Record], end: End) -> tuple[str, Failure | None]:
     if end.cause == "timeout":
         return "timeout", failure("timeout", "ended after the time that --timeout allows")
     if end.cause is not None:
-        return "failed", failure("signal", f"this command got {end.cause} and ended the training")
+        return "failed", failure(
+            "interrupt", f"this command got {end.cause} and ended the training"
+        )
     if error is not None:
         status = "oom" if error["oom"] else "failed"
+        status = "not_measured" if error.get("not_measured") else status
         return status, failure(error["type"], error["message"], error["traceback"])
     if end.returncode < 0:
         name = _signal_name(-end.returncode)
@@ -147,19 +158,22 @@ def _steps(spec: Spec, records: Sequence[Record]) -> Steps | None:
     settled = [r["step_peak_bytes"] for r in warm if r["settled"]]
     largest = max(warm, key=lambda r: r["step_peak_bytes"], default=None)
     full = plan["per_full_epoch"]
+    parts = _last(records, "parts")
     return Steps(
         n_warm=len(warm),
         n_total_asked=plan["total"],
         epochs_asked=spec.epochs,
         per_epoch=plan["per_epoch"],
         per_full_epoch=full,
-        bounded=full is not None and plan["per_epoch"] < full,
+        bounded=plan["total"] is not None and full is not None and plan["per_epoch"] < full,
         n_settled=len(settled),
         median_peak_bytes=_median(settled),
         max_peak_bytes=largest["step_peak_bytes"] if largest else None,
         max_peak_step=largest["n"] if largest else None,
         median_wall_ns=_median([r["wall_ns"] for r in warm]),
         median_cpu_ns=_median([r["cpu_ns"] for r in warm]),
+        wall_ns=sum(r["wall_ns"] for r in records if r["kind"] == "step"),
+        part_peak_bytes=parts["peaks"] if parts else None,
     )
 
 
@@ -182,6 +196,7 @@ def _warnings(
     spec: Spec, records: Sequence[Record], last: Record | None, steps: Steps | None
 ) -> tuple[str, ...]:
     found = list(last["warnings"]) if last else []
+    found += [r["message"] for r in records if r["kind"] == "warning"]
     if steps is not None and steps.bounded:
         found.append(
             f"bounded: {steps.per_epoch} of the {steps.per_full_epoch} steps of each epoch were "

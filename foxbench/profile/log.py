@@ -3,9 +3,9 @@
 Each line is one write(2), so a process that is killed leaves every finished record whole and at
 most one torn line at the end, which the reader drops.
 
-Kinds of records: ``setup`` (config, provenance), ``begin`` (a phase begins), ``phase`` (it
-finished), ``plan`` (steps to make), ``step``, ``bytes``, ``evaluation``, ``warning``, ``error``
-and ``end``.
+Kinds of records: ``setup`` (provenance), ``data``, ``config``, ``begin`` (a phase begins),
+``phase`` (it finished), ``plan`` (steps to make), ``step``, ``gauge`` (what is held after a step),
+``parts`` (of one step), ``bytes``, ``evaluation``, ``warning``, ``error`` and ``end``.
 """
 
 from __future__ import annotations

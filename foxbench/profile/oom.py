@@ -25,12 +25,18 @@ def kills(proc: Path = Path("/proc"), cgroups: Path = Path("/sys/fs/cgroup")) ->
     counts: dict[str, int] = {}
     for path in [*_cgroup_files(proc, cgroups), proc / "vmstat"]:
         try:
-            match = _COUNT.search(path.read_bytes())
+            count = kill_count(path.read_bytes())
         except OSError:
             continue
-        if match:
-            counts[str(path)] = int(match.group(1))
+        if count is not None:
+            counts[str(path)] = count
     return counts
+
+
+def kill_count(text: bytes) -> int | None:
+    """The count in such a file's text; None where it has none."""
+    match = _COUNT.search(text)
+    return int(match.group(1)) if match else None
 
 
 def rose(before: dict[str, int], after: dict[str, int]) -> bool:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from foxbench.errors import DataError, UsageError
 from foxbench.models import registry
-from foxbench.profile import settings
+from foxbench.profile import presets, settings
 from foxbench.profile.spec import (
+    ALL_STEPS,
     DEFAULT_EPOCHS,
-    DEFAULT_STEPS_PER_EPOCH,
     USER_STEPS_PER_EPOCH,
     Spec,
     is_user_trainer,
@@ -20,16 +20,25 @@ from foxbench.profile.spec import (
 
 @dataclass(frozen=True)
 class Request:
-    """The command line's wishes; None stands for the default."""
+    """The command line's wishes; None stands for the default.
+
+    A ``preset`` gives the epochs, bars and bound that are not given themselves.
+    """
 
     model: str
     files: tuple[Path, ...]
-    epochs: int | None
-    steps_per_epoch: int | None
-    max_bars: int | None
-    assignments: tuple[str, ...]
-    hz: float
-    quiet_allocator: bool
+    epochs: int | None = None
+    steps_per_epoch: int | None = None
+    max_bars: int | None = None
+    assignments: tuple[str, ...] = ()
+    hz: float = 1000.0
+    quiet_allocator: bool = True
+    device: str = "cpu"
+    soak_s: float | None = None
+    limit_bytes: int | None = None
+    gauges: bool = False
+    preset: str | None = None
+    whole_epochs: bool = False
 
 
 def spec(request: Request, directory: Path) -> Spec:
@@ -42,27 +51,30 @@ def spec(request: Request, directory: Path) -> Spec:
     """
     model = request.model
     if is_user_trainer(model):
-        if request.assignments:
-            raise UsageError(
-                f"--set does not apply to {model}: a trainer of your own has no config",
-                "leave --set out, or let the class read its settings elsewhere",
-            )
-        values, bound = {}, USER_STEPS_PER_EPOCH
+        # Its module is imported in the training process alone, which knows the settings' types.
+        values, bound = dict(settings.pairs(request.assignments)), USER_STEPS_PER_EPOCH
     else:
-        registry.entry(model)  # names the known models when it is none of them
-        values, bound = settings.parse(model, request.assignments), DEFAULT_STEPS_PER_EPOCH[model]
+        bound = registry.entry(model).profile_steps  # names the known models where it is none
+        values = settings.parse(model, request.assignments)
+    size = presets.preset(request.preset) if request.preset else None
+    if request.whole_epochs or (size is not None and size.whole_epochs):
+        bound = ALL_STEPS
     return Spec(
         model=model,
         files=tuple(_readable(path) for path in request.files),
-        epochs=request.epochs or DEFAULT_EPOCHS,
+        epochs=request.epochs or (size.epochs if size else DEFAULT_EPOCHS),
         steps_per_epoch=request.steps_per_epoch or bound,
-        max_bars=request.max_bars,
+        max_bars=request.max_bars or (size.max_bars if size else None),
         settings=values,
         hz=request.hz,
         quiet_allocator=request.quiet_allocator,
         threads=1,
         search=(os.getcwd(),),
         log=str(directory / "log.jsonl"),
+        device=request.device,
+        soak_s=request.soak_s,
+        limit_bytes=request.limit_bytes,
+        gauges=request.gauges,
     )
 
 

@@ -30,7 +30,7 @@ class Preset:
 
 
 PRESETS: dict[str, Preset] = {
-    "quick": Preset(2, 3_000, False, "2 epochs cut short, 3,000 bars: about a minute in all"),
+    "quick": Preset(2, 4_000, False, "2 epochs cut short, 4,000 bars: about a minute in all"),
     "realistic": Preset(10, 10_000, True, "10 whole epochs of 10,000 bars"),
     "full": Preset(10, None, True, "10 whole epochs of every bar"),
 }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -17,7 +17,14 @@ MISSING = "not measured"
 #: Width of a table that goes to a file or a pipe, where there is no terminal to ask.
 PLAIN_WIDTH = 118
 
-_FILES = ("profile.json", "log.jsonl", "timeline.parquet", "output.txt")
+_FILES = (
+    "profile.json",
+    "profile.html",
+    "timeline.png",
+    "timeline.parquet",
+    "log.jsonl",
+    "output.txt",
+)
 
 
 def mib(n_bytes: int | None) -> str:
@@ -45,6 +52,36 @@ def show(profile: Profile, directory: Path, out: Console) -> None:
     # A training that was killed, for one, leaves no timeline.
     files = ",".join(name for name in _FILES if (directory / name).exists())
     out.print(f"  {'files':<12} {escape(str(directory))}/{{{files}}}", soft_wrap=True)
+
+
+def show_all(profiles: Sequence[Profile], out: Console) -> None:
+    """Print one line a run; memory in MiB."""
+    table = Table(title="all runs, memory in MiB", title_justify="left", box=box.SIMPLE_HEAD)
+    for name in ("model", "bars", "status"):
+        table.add_column(name, overflow="fold")
+    for name in ("peak", "± up to", "growth", "step peak", "first step", "CPU ms\na step", "loss"):
+        table.add_column(name, justify="right")
+    for p in profiles:
+        steps, losses = p.steps, p.losses
+        table.add_row(
+            escape(p.model),
+            escape(Path(p.file).name),
+            p.status,
+            mib(p.peak_bytes),
+            _bound(p),
+            mib(p.growth_peak_bytes),
+            mib(p.step_peak_bytes),
+            mib(p.first_step_peak_bytes),
+            _ms(steps.median_cpu_ns if steps else None),
+            MISSING if losses is None else number(losses.last),
+        )
+    out.print(table)
+
+
+def _bound(profile: Profile) -> str:
+    if profile.peak_bytes is None:
+        return MISSING
+    return "no bound" if profile.peak_err_bytes is None else mib(profile.peak_err_bytes)
 
 
 def phase_table(phases: tuple[Phase, ...]) -> Table:
@@ -88,6 +125,14 @@ def _lines(profile: Profile) -> list[tuple[str, str]]:
         lines.append(("peak", f"{mib(profile.peak_bytes)} MiB ({error}), whole process"))
     else:
         lines.append(("seen so far", f"{mib(profile.seen_peak_bytes)} MiB, a lower bound"))
+    if profile.growth_peak_bytes is not None:
+        growth = mib(profile.growth_peak_bytes)
+        lines.append(("growth", f"{growth} MiB from build on, above the RSS when it began"))
+    if profile.device_peak_bytes is not None:
+        lines.append(("device", f"{mib(profile.device_peak_bytes)} MiB reserved by torch"))
+    if profile.limit is not None:
+        how = "no limit could be set" if profile.limit.kind is None else profile.limit.kind
+        lines.append(("limit", f"{mib(profile.limit.bytes)} MiB ({how})"))
     steps = profile.steps
     if steps is not None and steps.median_peak_bytes is not None:
         lines.append(
@@ -104,16 +149,19 @@ def _lines(profile: Profile) -> list[tuple[str, str]]:
                 f"{_ms(steps.median_cpu_ns)} ms CPU, {_ms(steps.median_wall_ns)} ms wall, median",
             )
         )
+    if steps is not None and steps.part_peak_bytes is not None:
+        parts = ", ".join(f"{part} {mib(v)}" for part, v in steps.part_peak_bytes.items())
+        lines.append(("in its parts", f"{parts} MiB, of one step, above the RSS before it"))
     if profile.first_step_peak_bytes is not None:
         lines.append(("first step", f"{mib(profile.first_step_peak_bytes)} MiB"))
     if steps is not None:
         lines.append(("steps", _step_plan(profile)))
     if profile.losses is not None:
-        means = " ".join(_number(v) for v in profile.losses.epoch_means)
-        ends = f"{_number(profile.losses.first)} first, {_number(profile.losses.last)} last"
+        means = " ".join(number(v) for v in profile.losses.epoch_means)
+        ends = f"{number(profile.losses.first)} first, {number(profile.losses.last)} last"
         lines.append(("loss", f"{ends}; mean of each epoch {means}"))
     if profile.evaluation is not None:
-        scores = ", ".join(f"{k} {_number(v)}" for k, v in profile.evaluation.items())
+        scores = ", ".join(f"{k} {number(v)}" for k, v in profile.evaluation.items())
         lines.append(("evaluation", scores))
     if profile.component_bytes is not None:
         parts = " + ".join(f"{k} {mib(v)}" for k, v in profile.component_bytes.items())
@@ -128,6 +176,8 @@ def _step_plan(profile: Profile) -> str:
     steps = profile.steps
     assert steps is not None
     made = steps.n_warm + (1 if profile.losses or steps.n_warm else 0)
+    if steps.n_total_asked is None:
+        return f"{made} until the time was over"
     text = f"{made} of {steps.n_total_asked}: {steps.epochs_asked} epochs of {steps.per_epoch}"
     return text + (f" (a whole one has {steps.per_full_epoch})" if steps.bounded else "")
 
@@ -161,41 +211,6 @@ def _ms(value_ns: int | None) -> str:
     return MISSING if value_ns is None else f"{value_ns / 1e6:,.1f}"
 
 
-def _number(value: float | None) -> str:
+def number(value: float | None) -> str:
+    """Five significant digits of a loss or a score."""
     return "not finite" if value is None else f"{value:.5g}"
-
-
-class Progress:
-    """Says on stderr what is going on: a line a phase, and on a terminal the step as well."""
-
-    def __init__(self, out: Console) -> None:
-        self._out = out
-        self._status = out.status("starting") if out.is_terminal else None
-        self._total: int | None = None
-
-    def __enter__(self) -> Progress:
-        if self._status:
-            self._status.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._status:
-            self._status.stop()
-
-    def __call__(self, record: dict[str, Any]) -> None:
-        """Take one record of the log."""
-        kind = record["kind"]
-        if kind == "plan":
-            self._total = record["total"]
-        elif kind == "begin" and self._status:
-            self._status.update(record["name"])
-        elif kind == "step" and self._status:
-            loss = _number(record["loss"])
-            self._status.update(
-                f"step {record['n']}/{self._total}  loss {loss}  RSS {mib(record['rss_bytes'])} MiB"
-            )
-        elif kind == "phase":
-            self._out.print(
-                f"{record['name']:<12} {record['wall_ns'] / 1e9:8.2f} s   "
-                f"peak {mib(record['peak_bytes']):>10} MiB"
-            )

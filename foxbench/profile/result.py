@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,12 @@ import msgspec
 from foxbench.errors import DataError, EnvironmentFault
 
 #: Bumped whenever a key changes its name or meaning.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 STATUSES = ("ok", "failed", "oom", "timeout", "not_measured")
+
+#: What a training needs for itself begins here.
+GROWTH_PHASES = ("build", "first_step", "step", "eval")
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,8 @@ class Phase:
         ``hwm`` or ``sampled``.
     step_peak_bytes : int
         The peak above ``rss_begin_bytes``.
+    device_peak_bytes : int or None
+        What torch took from the CUDA devices at the most; None where none is used.
     minor_faults, major_faults : int
     voluntary_ctxt_switches, involuntary_ctxt_switches : int
     """
@@ -62,6 +68,18 @@ class Phase:
     major_faults: int
     voluntary_ctxt_switches: int
     involuntary_ctxt_switches: int
+    device_peak_bytes: int | None = None
+
+
+def growth(phases: Sequence[Phase]) -> tuple[int, int] | None:
+    """The RSS when ``build`` began, and the highest peak from then on above it.
+
+    None where it was not built.
+    """
+    begin = next((p.rss_begin_bytes for p in phases if p.name == "build"), None)
+    if begin is None:
+        return None
+    return begin, max(p.peak_bytes for p in phases if p.name in GROWTH_PHASES) - begin
 
 
 @dataclass(frozen=True)
@@ -72,8 +90,8 @@ class Steps:
     ----------
     n_warm : int
         Warm steps that finished.
-    n_total_asked : int
-        Steps the run was to make, the first included.
+    n_total_asked : int or None
+        Steps the run was to make, the first included; None where time was to end it.
     epochs_asked : int
     per_epoch : int
         Steps made per epoch.
@@ -90,10 +108,15 @@ class Steps:
     max_peak_step : int or None
         Which step had it, counted from 1 (the first step of the run).
     median_wall_ns, median_cpu_ns : int or None
+    wall_ns : int
+        All steps that finished, without what is done between them.
+    part_peak_bytes : dict of str to int, or None
+        Peaks of one further step's parts, above the RSS at its begin; see
+        :mod:`foxbench.profile.parts`.
     """
 
     n_warm: int
-    n_total_asked: int
+    n_total_asked: int | None
     epochs_asked: int
     per_epoch: int
     per_full_epoch: int | None
@@ -104,6 +127,8 @@ class Steps:
     max_peak_step: int | None
     median_wall_ns: int | None
     median_cpu_ns: int | None
+    wall_ns: int
+    part_peak_bytes: dict[str, int] | None
 
 
 @dataclass(frozen=True)
@@ -122,7 +147,8 @@ class Failure:
     Attributes
     ----------
     kind : str
-        The exception's type, or ``signal``, ``timeout``, ``exit``.
+        The exception's type, or ``signal``, ``interrupt`` (of the command that measured),
+        ``timeout``, ``exit``.
     message : str
     phase : str or None
         The phase that was running.
@@ -136,6 +162,21 @@ class Failure:
     phase: str | None
     step: int | None
     traceback: str | None
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The real limit the run was under.
+
+    Attributes
+    ----------
+    bytes : int
+    kind : str or None
+        ``cgroup`` or ``rlimit``, see :mod:`foxbench.profile.limit`.
+    """
+
+    bytes: int
+    kind: str | None
 
 
 @dataclass(frozen=True)
@@ -178,10 +219,18 @@ class Profile:
         Rows trained on by instrument, the features' warm-up left out.
     started_at : str
         UTC, ISO 8601.
+    device : str
+        ``cpu`` or ``cuda``: what the trainer was built with.
+    limit : Limit or None
     peak_bytes : int or None
         Absolute peak of the whole run; ``peak_err_bytes`` and ``peak_kind`` belong to it.
+    growth_peak_bytes : int or None
+        The highest peak from ``build`` on above the RSS when it began: without the imports, the
+        bars and the features.
     step_peak_bytes : int or None
         Median over the settled warm steps.
+    device_peak_bytes : int or None
+        What torch took from the CUDA devices at the most; None where it uses none.
     first_step_peak_bytes : int or None
         The first step allocates gradients and optimizer state.
     seen_peak_bytes : int or None
@@ -201,10 +250,14 @@ class Profile:
     more_files: tuple[str, ...]
     n_bars: dict[str, int] | None
     started_at: str
+    device: str
+    limit: Limit | None
     peak_bytes: int | None
     peak_err_bytes: int | None
     peak_kind: str | None
+    growth_peak_bytes: int | None
     step_peak_bytes: int | None
+    device_peak_bytes: int | None
     first_step_peak_bytes: int | None
     seen_peak_bytes: int | None
     phases: tuple[Phase, ...]
@@ -216,6 +269,11 @@ class Profile:
     error: Failure | None
     warnings: tuple[str, ...]
     provenance: Provenance | None
+
+
+def interrupted(profile: Profile) -> bool:
+    """Whether Ctrl-C or SIGTERM to the measuring command ended it, and not something of its own."""
+    return profile.error is not None and profile.error.kind == "interrupt"
 
 
 def encode(profile: Profile) -> bytes:

@@ -5,6 +5,7 @@ whatever becomes of it.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import signal
 import subprocess
@@ -17,7 +18,7 @@ from types import FrameType
 from typing import Any
 
 from foxbench.errors import EnvironmentFault
-from foxbench.profile import assemble, oom, result
+from foxbench.profile import assemble, limit, oom, result
 from foxbench.profile.environment import child_command, child_environment
 from foxbench.profile.log import LogReader
 from foxbench.profile.result import Profile
@@ -79,7 +80,8 @@ def run(
     timeout_s : float, optional
         Wall-clock seconds after which the process is ended; status ``timeout``.
     listen : callable, optional
-        Called with every record of the log as it appears.
+        Called with every record of the log as it appears, and meanwhile with ``{"kind": "rss",
+        "rss_bytes": …}`` whenever the resident set seen from outside has changed.
 
     Returns
     -------
@@ -87,34 +89,40 @@ def run(
         Also of a run that failed, was killed or interrupted: see its ``status``.
     """
     started_at = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    with limit.enclosure(spec.limit_bytes) as enclosure:
+        spec = dataclasses.replace(spec, limit_kind=enclosure.kind)
+        kills_before = oom.kills()
+        process = _start(spec, directory, enclosure)
+        follower = _Follower(process.pid, LogReader(spec.log), listen)
+        cause = _follow(process, follower, timeout_s)
+        follower.poll()
+        end = assemble.End(
+            returncode=process.returncode,
+            cause=cause,
+            oom_killed=enclosure.oom_kills() > 0 or oom.rose(kills_before, oom.kills()),
+            seen_peak_bytes=follower.seen_peak_bytes,
+            output_tail=_tail(directory / "output.txt"),
+        )
+    profile = assemble.profile(spec, follower.records, end, started_at)
+    result.write(profile, directory / "profile.json")
+    return profile
+
+
+def _start(spec: Spec, directory: Path, enclosure: limit.Enclosure) -> subprocess.Popen[bytes]:
+    """Start the training process inside its enclosure."""
     spec_path = directory / "spec.json"
     spec.save(spec_path)
-    command = child_command(str(spec_path))
-    environment = child_environment(spec.quiet_allocator, spec.threads)
-    kills_before = oom.kills()
     # Its output goes to a file: a warning of torch must not land in our table or JSON.
     with (directory / "output.txt").open("wb") as output:
-        process = subprocess.Popen(
-            command,
-            env=environment,
+        return subprocess.Popen(
+            child_command(str(spec_path)),
+            env=child_environment(spec.quiet_allocator, spec.threads),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,  # so that its own children can be ended with it
+            preexec_fn=enclosure.join,
         )
-    follower = _Follower(process.pid, LogReader(spec.log), listen)
-    cause = _follow(process, follower, timeout_s)
-    follower.poll()
-    end = assemble.End(
-        returncode=process.returncode,
-        cause=cause,
-        oom_killed=oom.rose(kills_before, oom.kills()),
-        seen_peak_bytes=follower.seen_peak_bytes,
-        output_tail=_tail(directory / "output.txt"),
-    )
-    profile = assemble.profile(spec, follower.records, end, started_at)
-    result.write(profile, directory / "profile.json")
-    return profile
 
 
 class _Follower:
@@ -123,6 +131,7 @@ class _Follower:
     def __init__(self, pid: int, log: LogReader, listen: Listener | None) -> None:
         self.records: list[dict[str, Any]] = []
         self.seen_peak_bytes: int | None = None
+        self._rss_bytes: int | None = None
         self._status = Path(f"/proc/{pid}/status")
         self._log = log
         self._listen = listen
@@ -140,6 +149,14 @@ class _Follower:
                 if line.startswith(b"VmHWM:"):
                     seen = int(line.split()[1]) * 1024
                     self.seen_peak_bytes = max(seen, self.seen_peak_bytes or 0)
+                elif line.startswith(b"VmRSS:"):
+                    self._tell_rss(int(line.split()[1]) * 1024)
+
+    def _tell_rss(self, rss_bytes: int) -> None:
+        """Let the listener know when it has changed; this is no record of the log."""
+        if self._listen and rss_bytes != self._rss_bytes:
+            self._listen({"kind": "rss", "rss_bytes": rss_bytes})
+        self._rss_bytes = rss_bytes
 
 
 def _follow(

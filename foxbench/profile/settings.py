@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import typing
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -38,17 +38,41 @@ def parse(model: str, assignments: Sequence[str]) -> dict[str, Any]:
     ConfigError
         Every unknown key and every value that does not fit its field.
     """
-    cls: type[Any] = type(registry.config(model))
-    hints = typing.get_type_hints(cls)
-    known = [f.name for f in dataclasses.fields(cls)]
-    settings: dict[str, Any] = {}
-    mismatches: list[str] = []
+    return typed(model, type(registry.config(model)), pairs(assignments))
+
+
+def pairs(assignments: Sequence[str]) -> list[tuple[str, str]]:
+    """Key and value of each ``key=value``.
+
+    Raises
+    ------
+    UsageError
+        A text of another form, or a key given twice.
+    """
+    found: dict[str, str] = {}
     for text in assignments:
         key, equals, value = text.partition("=")
         if not equals or not key:
             raise UsageError(f"--set {text}: not of the form key=value", "write --set batch=128")
-        if key in settings:
+        if key in found:
             raise UsageError(f"--set {key} is given twice", "keep one of them")
+        found[key] = value
+    return list(found.items())
+
+
+def typed(subject: str, cls: type[Any], texts: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Values of the fields of the dataclass ``cls`` from their texts.
+
+    Raises
+    ------
+    ConfigError
+        As :func:`parse`.
+    """
+    hints = typing.get_type_hints(cls)
+    known = [f.name for f in dataclasses.fields(cls)]
+    settings: dict[str, Any] = {}
+    mismatches: list[str] = []
+    for key, value in texts:
         if key not in known:
             close = difflib.get_close_matches(key, known, n=1)
             guess = f", did you mean {close[0]!r}?" if close else ""
@@ -59,15 +83,22 @@ def parse(model: str, assignments: Sequence[str]) -> dict[str, Any]:
         except msgspec.ValidationError as error:
             mismatches.append(f"{key}={value}: {error}")
     if mismatches:
-        raise ConfigError(model, mismatches, f"known: {', '.join(known)}")
+        raise ConfigError(subject, mismatches, f"known: {', '.join(known)}")
     return settings
 
 
 def config(model: str, values: dict[str, Any]) -> Config:
     """The model's config with ``values`` as they stand in a spec: JSON knows no tuples."""
-    return registry.config(
-        model, **{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
-    )
+    return registry.config(model, **_as_tuples(values))
+
+
+def made(cls: type[Any], values: dict[str, Any]) -> Any:
+    """An instance of a user's config dataclass with ``values``, lists as tuples."""
+    return cls(**_as_tuples(values))
+
+
+def _as_tuples(values: dict[str, Any]) -> dict[str, Any]:
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
 
 
 def _convert(text: str, hint: Any) -> Any:

@@ -10,15 +10,16 @@ from typing import Any
 
 from foxbench.errors import UsageError
 
-#: Steps per epoch when none are asked for, so that three epochs of a 30,000-bar file take about
-#: a minute or less on one slow core with the quiet allocator; a whole DQN epoch is ~24,000 steps.
-#: The step's memory is the same at every warm step, so more steps sharpen little.
-DEFAULT_STEPS_PER_EPOCH = {"dqn": 500, "ppo": 3, "mamba2": 8, "tft": 40}
-
-#: The same for a trainer that is given as ``module:Class``.
+#: Steps of an epoch when none are asked for, of a trainer that is given as ``module:Class``; a
+#: registered one has its own in :mod:`foxbench.models.registry`.
 USER_STEPS_PER_EPOCH = 100
 
+#: A bound above any epoch: each is as long as the trainer says.
+ALL_STEPS = 2**62
+
 DEFAULT_EPOCHS = 3
+
+DEVICES = ("cpu", "cuda")
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,16 @@ class Spec:
         Folders where a ``module:Class`` is looked for besides the installed packages.
     log : str
         Absolute path of the log to write.
+    device : str
+        ``cpu`` or ``cuda``, what trainers are built with.
+    soak_s : float or None
+        Warm steps are made for so long instead of for ``epochs``.
+    limit_bytes : int or None
+        A real limit of the process's memory, see :mod:`foxbench.profile.limit`.
+    limit_kind : str or None
+        How it is enforced; the runner sets it.
+    gauges : bool
+        Whether the heap in use is read after every step, see :mod:`foxbench.profile.gauges`.
     """
 
     model: str
@@ -59,12 +70,19 @@ class Spec:
     threads: int
     search: tuple[str, ...]
     log: str
+    device: str = "cpu"
+    soak_s: float | None = None
+    limit_bytes: int | None = None
+    limit_kind: str | None = None
+    gauges: bool = False
 
     def __post_init__(self) -> None:
         for name in ("epochs", "steps_per_epoch", "threads"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} is {getattr(self, name)}, must be at least 1")
-        if self.epochs * self.steps_per_epoch < 2:
+        if self.device not in DEVICES:
+            raise UsageError(f"unknown device {self.device!r}", f"use one of: {', '.join(DEVICES)}")
+        if self.soak_s is None and self.epochs * self.steps_per_epoch < 2:
             raise UsageError(
                 "one step in all: the first step only warms up, so nothing would be measured",
                 "ask for more with --epochs or --steps-per-epoch",

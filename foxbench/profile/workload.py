@@ -9,9 +9,9 @@ import dataclasses
 import importlib
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from foxbench.errors import EnvironmentFault, UsageError
+from foxbench.errors import EnvironmentFault, NotMeasured, UsageError
 from foxbench.profile.spec import Spec, is_user_trainer
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _user_class(path: str, search: Sequence[str]) -> Any:
         raise UsageError(f"module {module!r} has no {attribute!r}", "correct MODEL") from error
     if not callable(getattr(found, "step", None)):
         raise UsageError(
-            f"{path} has no method step()", "see foxbench/models/protocol.py for what a trainer is"
+            f"{path} has no method step()", "see docs/own-trainer.md for what a trainer is"
         )
     return found
 
@@ -79,6 +79,11 @@ def load_bars(spec: Spec) -> list[Bars]:
     return loaded if spec.max_bars is None else [bars[: spec.max_bars] for bars in loaded]
 
 
+def reads_bars(cls: Any) -> bool:
+    """Whether the workload takes raw bars (``reads = "bars"``) and makes its own features."""
+    return getattr(cls, "reads", "market") == "bars"
+
+
 def market(loaded: list[Bars]) -> MarketData:
     """Compute features, returns and statics of every instrument."""
     from foxbench.models.data import MarketData
@@ -87,28 +92,71 @@ def market(loaded: list[Bars]) -> MarketData:
     return MarketData(tuple(series(bars) for bars in loaded))
 
 
-def build(spec: Spec, cls: Any, data: MarketData) -> tuple[Any, Any]:
+def build(spec: Spec, cls: Any, data: Any) -> tuple[Any, Any]:
     """Check the config against the data and build the trainer.
+
+    Parameters
+    ----------
+    data : MarketData or tuple of Bars
+        See :func:`reads_bars`.
 
     Returns
     -------
     trainer
         Has ``step()``; a registered model has the whole protocol.
     config or None
-        None for a ``module:Class``, which is built as ``Class(data, None, "cpu")``.
+        Of a ``module:Class`` an instance of its ``Config``; None where it has none.
+
+    Raises
+    ------
+    NotMeasured
+        There is no such device here.
     """
+    _require(spec.device)
     if is_user_trainer(spec.model):
-        return cls(data, None, "cpu"), None
+        config = _user_config(spec, cls)
+        return cls(data, config, spec.device), config
     from foxbench.models import registry
     from foxbench.profile import settings
 
     config = settings.config(spec.model, spec.settings)
-    return registry.build(spec.model, data, config), config
+    return registry.build(spec.model, data, config, spec.device), config
+
+
+def _user_config(spec: Spec, cls: Any) -> Any:
+    """The trainer's ``Config``, a dataclass, with the settings asked for; None without one."""
+    from foxbench.profile import settings
+
+    kind = getattr(cls, "Config", None)
+    if kind is None:
+        if spec.settings:
+            raise UsageError(
+                f"--set does not apply to {spec.model}: it has no Config",
+                "name a dataclass of its settings as the class's attribute Config",
+            )
+        return None
+    if not dataclasses.is_dataclass(kind):
+        raise UsageError(f"{spec.model}.Config is not a dataclass", "decorate it with @dataclass")
+    values = settings.typed(spec.model, cast(type[Any], kind), spec.settings.items())
+    return settings.made(cast(type[Any], kind), values)
+
+
+def _require(device: str) -> None:
+    """Refuse a device that is not there, before anything is built for it."""
+    if device == "cpu":
+        return
+    torch: Any = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available():
+        raise NotMeasured(
+            f"no {device} device here", "run where torch sees one, or use --device cpu"
+        )
 
 
 def config_values(config: Any) -> dict[str, Any] | None:
     """Every setting in force."""
-    return None if config is None else dataclasses.asdict(config)
+    if not dataclasses.is_dataclass(config) or isinstance(config, type):
+        return None
+    return dataclasses.asdict(config)
 
 
 def steps_per_full_epoch(trainer: Any) -> int | None:

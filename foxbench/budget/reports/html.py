@@ -11,7 +11,6 @@ from markupsafe import Markup
 
 from foxbench.budget.reports import words
 from foxbench.budget.result import Row, Validation
-from foxbench.budget.verdict import growth_begin_bytes
 from foxbench.errors import FoxbenchError
 from foxbench.profile import result as profile_result
 from foxbench.sampler import timeline_file
@@ -80,5 +79,5 @@ def line_bytes(row: Row, profile: profile_result.Profile) -> int | None:
         return None
     if row.covers == "whole":
         return row.budget_bytes
-    begin = growth_begin_bytes(profile.phases)
-    return row.budget_bytes + begin if row.covers == "growth" and begin is not None else None
+    grown = profile_result.growth(profile.phases)
+    return row.budget_bytes + grown[0] if row.covers == "growth" and grown else None

@@ -11,7 +11,7 @@ from rich.markup import escape
 from foxbench.budget.reports.words import plain
 from foxbench.budget.validation import Announce
 from foxbench.budget.verdict import Case
-from foxbench.profile.report import Progress
+from foxbench.profile.progress import TrainingProgress
 from foxbench.profile.runner import Listener
 
 
@@ -21,7 +21,7 @@ def announcer(out: Console) -> Announce:
     @contextmanager
     def shown(case: Case, number: int, of: int) -> Iterator[Listener]:
         out.print(f"[bold]{escape(plain(case.name))}[/] ({number} of {of})")
-        with Progress(out) as progress:
+        with TrainingProgress(out) as progress:
             yield progress
 
     def announce(case: Case, number: int, of: int) -> AbstractContextManager[Listener]:

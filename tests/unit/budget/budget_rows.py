@@ -39,7 +39,7 @@ def phase(name, peak_bytes, rss_begin_bytes=90 * MIB, err_bytes=ERR):
 def profile(peak_bytes=300 * MIB, err_bytes=ERR, **changes):
     """A finished run whose whole peak is in its features, before building began."""
     values = {
-        "schema_version": 1,
+        "schema_version": 2,
         "status": "ok",
         "model": "dqn",
         "config": {"batch": 64},
@@ -47,10 +47,14 @@ def profile(peak_bytes=300 * MIB, err_bytes=ERR, **changes):
         "more_files": (),
         "n_bars": {"ES": 1000, "NQ": 500},
         "started_at": "2026-01-01T00:00:00+00:00",
+        "device": "cpu",
+        "limit": None,
         "peak_bytes": peak_bytes,
         "peak_err_bytes": err_bytes,
         "peak_kind": "hwm" if err_bytes is not None else "sampled",
+        "growth_peak_bytes": 40 * MIB,
         "step_peak_bytes": 2 * MIB,
+        "device_peak_bytes": None,
         "first_step_peak_bytes": 20 * MIB,
         "seen_peak_bytes": peak_bytes,
         "phases": (
@@ -60,7 +64,7 @@ def profile(peak_bytes=300 * MIB, err_bytes=ERR, **changes):
             phase("first_step", 140 * MIB, 110 * MIB, err_bytes),
             phase("step", 130 * MIB, 120 * MIB, err_bytes),
         ),
-        "steps": Steps(5, 6, 2, 3, 3, False, 5, 2 * MIB, 2 * MIB, 2, 10, 10),
+        "steps": Steps(5, 6, 2, 3, 3, False, 5, 2 * MIB, 2 * MIB, 2, 10, 10, 3_000_000_000, None),
         "losses": Losses(1.0, 0.25, (1.0, 0.5)),
         "component_bytes": None,
         "evaluation": None,
@@ -81,6 +85,7 @@ def failed(status="failed", kind="ValueError", **changes):
         "peak_bytes": None,
         "peak_err_bytes": None,
         "peak_kind": None,
+        "growth_peak_bytes": None,
         "step_peak_bytes": None,
         "first_step_peak_bytes": None,
         "seen_peak_bytes": 200 * MIB,

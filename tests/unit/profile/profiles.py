@@ -41,6 +41,7 @@ def phase(name, begin_ns=0, peak_bytes=100 * MIB, rss_begin_bytes=90 * MIB):
         "major_faults": 0,
         "voluntary_ctxt_switches": 1,
         "involuntary_ctxt_switches": 2,
+        "device_peak_bytes": None,
     }
 
 
@@ -85,7 +86,7 @@ def records(losses=(5.0, 4.0, 3.0, 2.0, 1.5, 1.0), peaks_mib=(20, 2, 2, 3, 2, 2)
     found += [
         {"kind": "data", "n_bars": {"ES": 1000}},
         {"kind": "config", "config": {"batch": 64}},
-        {"kind": "plan", "per_epoch": 3, "per_full_epoch": full, "total": 6},
+        {"kind": "plan", "per_epoch": 3, "per_full_epoch": full, "total": 6, "seconds": None},
         {"kind": "begin", "name": "first_step"},
         phase("first_step", peak_bytes=110 * MIB),
         step(1, losses[0], peaks_mib[0] * MIB),
@@ -94,6 +95,7 @@ def records(losses=(5.0, 4.0, 3.0, 2.0, 1.5, 1.0), peaks_mib=(20, 2, 2, 3, 2, 2)
     rest = zip(losses[1:], peaks_mib[1:], strict=True)
     found += [step(n, loss, peak * MIB) for n, (loss, peak) in enumerate(rest, start=2)]
     found += [
+        {"kind": "parts", "peaks": {"forward": 1 * MIB, "backward": 2 * MIB, "update": 0}},
         phase("step"),
         {"kind": "bytes", "components": {"params": 8, "grads": 8}},
         {"kind": "begin", "name": "eval"},

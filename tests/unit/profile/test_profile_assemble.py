@@ -146,3 +146,66 @@ def test_a_trainer_whose_steps_return_nothing_has_no_losses():
 def test_the_default_allocator_is_warned_of():
     profile = assemble.profile(spec(quiet_allocator=False), records(), end(), AT)
     assert any("allocator" in w for w in profile.warnings)
+
+
+def test_growth_is_from_build_on_and_needs_no_import():
+    made = assemble.profile(spec(), records(), end(), "now")
+    # first_step peaks at 110 MiB, build begins at 90.
+    assert made.growth_peak_bytes == 20 * MIB
+
+
+def test_the_parts_of_a_step_are_kept_as_they_were_measured():
+    made = assemble.profile(spec(), records(), end(), "now")
+    assert made.steps.part_peak_bytes == {"forward": MIB, "backward": 2 * MIB, "update": 0}
+
+
+def test_the_time_of_the_steps_is_theirs_alone():
+    made = assemble.profile(spec(), records(), end(), "now")
+    assert made.steps.wall_ns == 1000 * sum(range(1, 7))
+
+
+def test_the_largest_phase_is_the_devices_peak_and_none_of_them_is_none():
+    on_device = [
+        {**r, "device_peak_bytes": 7 if r["name"] == "step" else 5} if r["kind"] == "phase" else r
+        for r in records()
+    ]
+    assert assemble.profile(spec(), on_device, end(), "now").device_peak_bytes == 7
+    assert assemble.profile(spec(), records(), end(), "now").device_peak_bytes is None
+
+
+def test_a_run_that_time_ended_is_not_called_cut_short():
+    soaked = [
+        {**r, "total": None, "seconds": 60.0} if r["kind"] == "plan" else r for r in records()
+    ]
+    steps = assemble.profile(spec(soak_s=60.0), soaked, end(), "now").steps
+    assert steps.n_total_asked is None
+    assert not steps.bounded
+
+
+def test_a_device_that_is_not_there_is_not_measured_and_not_a_failure():
+    error = {
+        "kind": "error",
+        "type": "NotMeasured",
+        "message": "no cuda device here",
+        "oom": False,
+        "not_measured": True,
+        "traceback": None,
+    }
+    made = assemble.profile(spec(device="cuda"), [error], end(returncode=3), "now")
+    assert (made.status, made.exit_code, made.device) == ("not_measured", 3, "cuda")
+
+
+def test_a_kill_inside_the_limits_group_is_out_of_memory():
+    limited = spec(limit_bytes=100 * MIB, limit_kind="cgroup")
+    made = assemble.profile(limited, records()[:4], end(returncode=-9, oom_killed=True), "now")
+    assert made.status == "oom"
+    assert (made.limit.bytes, made.limit.kind) == (100 * MIB, "cgroup")
+
+
+def test_a_part_that_could_not_be_measured_is_a_warning_and_no_failure():
+    without = [r for r in records() if r["kind"] != "parts"]
+    without.insert(-1, {"kind": "warning", "message": "a step's parts were not measured: x"})
+    made = assemble.profile(spec(), without, end(), AT)
+    assert made.status == "ok"
+    assert made.steps.part_peak_bytes is None
+    assert any("parts were not measured" in w for w in made.warnings)

@@ -27,6 +27,11 @@ def test_the_quiet_allocator_is_on_from_the_childs_first_allocation():
     assert {k: v for k, v in env.items() if k.startswith("MALLOC_")} == QUIET_ENV
 
 
+def test_arrow_allocates_with_malloc_so_that_the_quiet_settings_hold_for_it_too():
+    env = child_environment(True, 1, {**SHELL, "ARROW_DEFAULT_MEMORY_POOL": "mimalloc"})
+    assert env["ARROW_DEFAULT_MEMORY_POOL"] == "system"
+
+
 def test_every_pool_of_threads_gets_the_same_number():
     env = child_environment(True, 3, SHELL)
     assert {v for k, v in env.items() if k.endswith("_NUM_THREADS")} == {"3"}
