@@ -14,7 +14,6 @@ from profile_runs import PYTHONPATH, environment, foxbench, saved
         (["dnq", "BARS"], "dqn"),
         (["dqn", "BARS", "--set=bach=3"], "did you mean 'batch'"),
         (["dqn", "BARS", "--set=batch=many"], "batch=many"),
-        (["my_trainers:Plain", "BARS", "--set=batch=3"], "no config"),
         (["dqn", "gone.parquet"], "gone.parquet"),
         (["dqn", "BARS", "1", "--steps-per-epoch=1"], "warms up"),
         (["dqn", "BARS", "zero"], "zero"),

@@ -3,6 +3,7 @@
 Only numpy: what is tested is how a run ends, not what it learns.
 """
 
+import dataclasses
 import os
 import pathlib
 import resource
@@ -119,3 +120,61 @@ class Prints(Plain):
 class NoStep:
     def __init__(self, data, config, device):
         pass
+
+
+class Configured:
+    """Takes ``rows`` rows of ``width`` floats, as its config says."""
+
+    @dataclasses.dataclass(frozen=True)
+    class Config:
+        rows: int = 1024
+        width: tuple[int, ...] = (256, 4)
+        lr: float | None = 0.5
+
+    def __init__(self, data, config, device):
+        self.config = config
+
+    def step(self):
+        held = np.ones((self.config.rows, *self.config.width))
+        return float(held[0].sum())
+
+
+class Eager:
+    """A small network of torch's own, with torch's own optimizer."""
+
+    def __init__(self, data, config, device):
+        import torch
+
+        self.torch = torch
+        self.net = torch.nn.Linear(1024, 1024, device=device)
+        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.01)
+
+    def step(self):
+        x = self.torch.ones(4096, 1024)
+        loss = self.net(x).square().mean()
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return float(loss)
+
+
+class Exhausted(Eager):
+    """Its data ends with the last step that was asked for."""
+
+    left = 4
+
+    def step(self):
+        if self.left == 0:
+            raise StopIteration("no more data")
+        self.left -= 1
+        return super().step()
+
+
+class Grows(Plain):
+    """Takes 16 MiB more in each step and keeps them."""
+
+    kept = ()
+
+    def step(self):
+        self.kept = (*self.kept, np.ones(2**21))
+        return 1.0
