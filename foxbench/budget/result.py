@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import msgspec
-
+from foxbench import jsonfile
 from foxbench.errors import EXIT_NOT_MEASURED, EXIT_OK, EXIT_OVER_BUDGET, DataError
-from foxbench.profile.result import Provenance, _unknown_keys
+from foxbench.profile.result import Provenance
 
 #: Bumped whenever a key changes its name or meaning.
 SCHEMA_VERSION = 1
@@ -256,7 +254,7 @@ def exit_code(validation: Validation) -> int:
 
 def encode(validation: Validation) -> bytes:
     """Indented JSON, a line feed at its end."""
-    return msgspec.json.format(msgspec.json.encode(validation), indent=2) + b"\n"
+    return jsonfile.encode(validation)
 
 
 def read(path: str | os.PathLike[str]) -> Validation:
@@ -268,22 +266,7 @@ def read(path: str | os.PathLike[str]) -> Validation:
         The file is missing, is no validation, has an unknown key or another schema version.
     """
     remedy = "make it again with `foxbench validate --json FILE`"
-    try:
-        raw = msgspec.json.decode(Path(path).read_bytes())
-        version = raw.get("schema_version") if isinstance(raw, dict) else None
-        if version != SCHEMA_VERSION:
-            raise DataError(
-                f"{path}: schema_version is {version!r}, this foxbench reads {SCHEMA_VERSION}",
-                remedy,
-            )
-        validation = msgspec.convert(raw, Validation)
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}", remedy) from error
-    except msgspec.MsgspecError as error:
-        raise DataError(f"{path}: not a validation: {error}", remedy) from error
-    unknown = _unknown_keys(raw, msgspec.to_builtins(validation))
-    if unknown:
-        raise DataError(f"{path}: unknown key {', '.join(unknown)}", remedy)
+    validation = jsonfile.read(path, Validation, SCHEMA_VERSION, "a validation", remedy)
     for value, known in (
         (validation.verdict, tuple(VERDICTS)),
         *((row.status, STATUSES) for row in validation.models),

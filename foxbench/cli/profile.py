@@ -136,8 +136,8 @@ def command(
     if soak_s is not None and (epochs or epochs_argument or steps_per_epoch):
         raise click.UsageError("Give --for, or epochs and their steps, not both.")
     # Here and not at the top: `foxbench profile --help` needs none of it.
+    from foxbench.jsonfile import write_atomically
     from foxbench.profile import plan, report, several
-    from foxbench.profile.result import write_atomically
     from foxbench.sizes import parse_bytes
 
     names = tuple(dict.fromkeys(filter(None, (name.strip() for name in models.split(",")))))

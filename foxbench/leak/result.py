@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
+from foxbench import jsonfile
 from foxbench.errors import (
     EXIT_ENVIRONMENT,
     EXIT_NOT_MEASURED,
@@ -18,7 +17,7 @@ from foxbench.errors import (
     DataError,
 )
 from foxbench.leak.verdict import VERDICTS, LeakVerdict
-from foxbench.profile.result import Provenance, write_atomically
+from foxbench.profile.result import Provenance
 
 #: Bumped whenever a key changes its name or meaning.
 SCHEMA_VERSION = 1
@@ -89,7 +88,7 @@ def exit_code(result: LeakResult) -> int:
 
 def encode(result: LeakResult) -> bytes:
     """Indented JSON, a line feed at its end."""
-    return msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n"
+    return jsonfile.encode(result)
 
 
 def write(result: LeakResult, path: Path) -> None:
@@ -100,7 +99,7 @@ def write(result: LeakResult, path: Path) -> None:
     EnvironmentFault
         The folder cannot be written to.
     """
-    write_atomically(path, encode(result))
+    jsonfile.write_atomically(path, encode(result))
 
 
 def read(path: str | os.PathLike[str]) -> LeakResult:
@@ -112,38 +111,10 @@ def read(path: str | os.PathLike[str]) -> LeakResult:
         The file is missing, is no such result, has an unknown key or another schema version.
     """
     remedy = "make it again with `foxbench leak`"
-    try:
-        raw = msgspec.json.decode(Path(path).read_bytes())
-        version = raw.get("schema_version") if isinstance(raw, dict) else None
-        if version != SCHEMA_VERSION:
-            raise DataError(
-                f"{path}: schema_version is {version!r}, this foxbench reads {SCHEMA_VERSION}",
-                remedy,
-            )
-        result = msgspec.convert(raw, LeakResult)
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}", remedy) from error
-    except msgspec.MsgspecError as error:
-        raise DataError(f"{path}: not the result of a leak test: {error}", remedy) from error
-    unknown = _unknown_keys(raw, msgspec.to_builtins(result))
-    if unknown:
-        raise DataError(f"{path}: unknown key {', '.join(unknown)}", remedy)
+    what = "the result of a leak test"
+    result = jsonfile.read(path, LeakResult, SCHEMA_VERSION, what, remedy)
     if result.verdict.verdict not in VERDICTS or result.kind not in KINDS:
         raise DataError(
             f"{path}: unknown verdict {result.verdict.verdict!r} or kind {result.kind!r}", remedy
         )
     return result
-
-
-def _unknown_keys(raw: Any, known: Any, where: str = "") -> list[str]:
-    """Keys of ``raw`` that decoding dropped: msgspec ignores them in dataclasses."""
-    if isinstance(raw, dict):
-        found = [f"{where}{key}" for key in raw if key not in known]
-        pairs = [(key, raw[key], known[key]) for key in raw if key in known]
-    elif isinstance(raw, list):
-        found, pairs = [], list(zip(range(len(raw)), raw, known, strict=True))
-    else:
-        return []
-    for key, value, kept in pairs:
-        found += _unknown_keys(value, kept, f"{where}{key}.")
-    return found

@@ -89,6 +89,7 @@ def profile(spec: Spec, records: Sequence[Record], end: End, started_at: str) ->
         step_peak_bytes=steps.median_peak_bytes if headline and steps else None,
         device_peak_bytes=max(on_device) if headline and on_device else None,
         first_step_peak_bytes=first_step.step_peak_bytes if headline and first_step else None,
+        file_bytes=last["file_bytes"] if headline and last else None,
         seen_peak_bytes=max(seen) if seen else None,
         phases=phases,
         steps=steps,

@@ -122,7 +122,8 @@ def _lines(profile: Profile) -> list[tuple[str, str]]:
     if profile.status == "ok":
         bound = profile.peak_err_bytes
         error = f"+{mib(bound)} at most" if bound is not None else "sampled: a lower bound"
-        lines.append(("peak", f"{mib(profile.peak_bytes)} MiB ({error}), whole process"))
+        pages = "" if profile.file_bytes is None else f", {mib(profile.file_bytes)} of it files'"
+        lines.append(("peak", f"{mib(profile.peak_bytes)} MiB ({error}), whole process{pages}"))
     else:
         lines.append(("seen so far", f"{mib(profile.seen_peak_bytes)} MiB, a lower bound"))
     if profile.growth_peak_bytes is not None:

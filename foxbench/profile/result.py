@@ -8,15 +8,14 @@ A value that was not measured is ``None`` (``null``), never 0.  Only a profile w
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from foxbench.errors import DataError, EnvironmentFault
+from foxbench import jsonfile
+from foxbench.errors import DataError
+from foxbench.jsonfile import write_atomically
 
 #: Bumped whenever a key changes its name or meaning.
 SCHEMA_VERSION = 2
@@ -233,6 +232,9 @@ class Profile:
         What torch took from the CUDA devices at the most; None where it uses none.
     first_step_peak_bytes : int or None
         The first step allocates gradients and optimizer state.
+    file_bytes : int or None
+        Resident pages of files at the end, nearly all of them libraries': they are in
+        ``peak_bytes``, and for want of memory the kernel may drop them.
     seen_peak_bytes : int or None
         Largest resident size seen, of a failed run too: a lower bound.
     component_bytes : dict of str to int, or None
@@ -259,6 +261,7 @@ class Profile:
     step_peak_bytes: int | None
     device_peak_bytes: int | None
     first_step_peak_bytes: int | None
+    file_bytes: int | None
     seen_peak_bytes: int | None
     phases: tuple[Phase, ...]
     steps: Steps | None
@@ -278,11 +281,11 @@ def interrupted(profile: Profile) -> bool:
 
 def encode(profile: Profile) -> bytes:
     """Indented JSON, a line feed at its end."""
-    return msgspec.json.format(msgspec.json.encode(profile), indent=2) + b"\n"
+    return jsonfile.encode(profile)
 
 
 def write(profile: Profile, path: Path) -> None:
-    """Write the profile through a temporary file beside it, so that no reader sees half of it.
+    """Write the profile, whole or not at all.
 
     Raises
     ------
@@ -290,28 +293,6 @@ def write(profile: Profile, path: Path) -> None:
         The folder cannot be written to.
     """
     write_atomically(path, encode(profile))
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Replace ``path`` in one move; :class:`EnvironmentFault` where the folder refuses."""
-    temporary = None
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp makes the file private; give it the permissions an ordinary open would.
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
-    except OSError as error:
-        if temporary is not None and os.path.exists(temporary):
-            os.unlink(temporary)
-        raise EnvironmentFault(
-            f"cannot write {path}: {error.strerror}", "name a folder you may write to"
-        ) from error
 
 
 def read(path: str | os.PathLike[str]) -> Profile:
@@ -322,47 +303,8 @@ def read(path: str | os.PathLike[str]) -> Profile:
     DataError
         The file is missing, is no profile, has an unknown key or another schema version.
     """
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise DataError(
-            f"cannot read profile {path}: {error.strerror}",
-            "name the profile.json of a `foxbench profile` run",
-        ) from error
-    remedy = "make it again with `foxbench profile`"
-    try:
-        raw = msgspec.json.decode(content)
-        version = raw.get("schema_version") if isinstance(raw, dict) else None
-        if version != SCHEMA_VERSION:
-            raise DataError(
-                f"{path}: schema_version is {version!r}, this foxbench reads {SCHEMA_VERSION}",
-                remedy,
-            )
-        profile = msgspec.convert(raw, Profile)
-    except msgspec.MsgspecError as error:
-        raise DataError(f"{path}: not a profile: {error}", remedy) from error
-    unknown = _unknown_keys(raw, msgspec.to_builtins(profile))
-    if unknown:
-        raise DataError(f"{path}: unknown key {', '.join(unknown)}", remedy)
+    remedy = "name the profile.json of a `foxbench profile` run, or make it again"
+    profile = jsonfile.read(path, Profile, SCHEMA_VERSION, "a profile", remedy)
     if profile.status not in STATUSES:
         raise DataError(f"{path}: unknown status {profile.status!r}", remedy)
     return profile
-
-
-def _unknown_keys(raw: Any, known: Any, where: str = "") -> list[str]:
-    """Keys of ``raw`` that decoding dropped: msgspec ignores them in dataclasses."""
-    if isinstance(raw, dict) and isinstance(known, dict):
-        found: list[str] = []
-        for key, value in raw.items():
-            if key in known:
-                found += _unknown_keys(value, known[key], f"{where}{key}.")
-            else:
-                found.append(f"{where}{key}")
-        return found
-    if isinstance(raw, list) and isinstance(known, list | tuple):
-        return [
-            key
-            for i, (r, k) in enumerate(zip(raw, known, strict=True))
-            for key in _unknown_keys(r, k, f"{where[:-1]}[{i}].")
-        ]
-    return []

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
 from rich.console import Console
 from rich.markup import escape
 
+from foxbench import jsonfile
 from foxbench.errors import FoxbenchError
+from foxbench.jsonfile import write_atomically
 from foxbench.profile import plan, report, result, runner
 from foxbench.profile.progress import TrainingProgress
-from foxbench.profile.result import Profile, write_atomically
+from foxbench.profile.result import Profile
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,8 @@ def exit_code(runs: Sequence[Run]) -> int:
 def encode(runs: Sequence[Run]) -> bytes:
     """A profile as JSON; of several runs an array of them."""
     if len(runs) == 1:
-        return result.encode(runs[0].profile)
-    return msgspec.json.format(msgspec.json.encode([r.profile for r in runs]), indent=2) + b"\n"
+        return jsonfile.encode(runs[0].profile)
+    return jsonfile.encode([one.profile for one in runs])
 
 
 def write_page(runs: Sequence[Run], path: Path) -> None:

@@ -58,6 +58,7 @@ def main(argv: list[str]) -> int:
         "end",
         ok=code == EXIT_OK,
         whole=flat(result.whole, result.whole.begin_ns),
+        file_bytes=_file_bytes(),
         lifetime_peak_bytes=result.lifetime_peak_bytes,
         n_samples=result.n_samples,
         n_missed=result.n_missed,
@@ -80,6 +81,14 @@ def _keep_timeline(result: Measurement, spec: Spec) -> list[str]:
     except (FoxbenchError, ImportError, MemoryError) as error:
         return [f"the samples could not be kept in {path.name}: {error}"]
     return []
+
+
+def _file_bytes() -> int | None:
+    """RssFile of proc_pid_status(5); None before Linux 4.5."""
+    for line in Path("/proc/self/status").read_bytes().splitlines():
+        if line.startswith(b"RssFile:"):
+            return int(line.split()[1]) * 1024
+    return None
 
 
 def _short_traceback(error: BaseException) -> str:

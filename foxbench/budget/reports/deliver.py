@@ -14,8 +14,8 @@ from rich.console import Console
 from foxbench.budget.reports import html, json, markdown, terminal
 from foxbench.budget.result import Validation
 from foxbench.errors import EnvironmentFault, FoxbenchError, UsageError
+from foxbench.jsonfile import write_atomically
 from foxbench.profile.plan import check_writable
-from foxbench.profile.result import write_atomically
 
 #: The page is the one that takes longest and reads most: last.
 FORMATS: dict[str, Callable[[Validation], bytes]] = {

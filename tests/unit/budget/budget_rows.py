@@ -56,6 +56,7 @@ def profile(peak_bytes=300 * MIB, err_bytes=ERR, **changes):
         "step_peak_bytes": 2 * MIB,
         "device_peak_bytes": None,
         "first_step_peak_bytes": 20 * MIB,
+        "file_bytes": 70 * MIB,
         "seen_peak_bytes": peak_bytes,
         "phases": (
             phase("import", 80 * MIB, 10 * MIB, err_bytes),

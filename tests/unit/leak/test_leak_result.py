@@ -24,7 +24,7 @@ def test_what_is_written_is_read_back(tmp_path):
     [
         ([], "colour"),
         (["verdict"], "verdict.colour"),
-        (["verdict", "trends", 0, "trend", "slope"], "verdict.trends.0.trend.slope.colour"),
+        (["verdict", "trends", 0, "trend", "slope"], "verdict.trends[0].trend.slope.colour"),
     ],
 )
 def test_an_unknown_key_is_refused_with_its_place(tmp_path, path, key):

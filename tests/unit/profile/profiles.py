@@ -105,6 +105,7 @@ def records(losses=(5.0, 4.0, 3.0, 2.0, 1.5, 1.0), peaks_mib=(20, 2, 2, 3, 2, 2)
             "kind": "end",
             "ok": True,
             "whole": {**phase("profile", peak_bytes=111 * MIB)},
+            "file_bytes": 70 * MIB,
             "warnings": [],
         },
     ]
