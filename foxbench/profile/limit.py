@@ -3,7 +3,7 @@
 A control group counts everything the kernel charges to the processes in it and kills what goes
 over it (cgroups(7), memory in cgroup-v2.rst; v1 as well).  Where none can be made (no rights, a
 group whose parent holds processes), setrlimit(2)'s RLIMIT_DATA refuses further private memory
-instead: it is set before the first step, to what the limit leaves above the resident set then.
+instead: it is set before the first step, to what the limit leaves above what is resident then.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from foxbench.errors import NotMeasured
 from foxbench.profile import oom
 from foxbench.sampler import lowlevel
 from foxbench.sampler.doctor.cgroup import MemoryGroup, memory_group
@@ -65,32 +66,35 @@ def enclosure(limit_bytes: int | None) -> Iterator[Enclosure]:
 
 
 def restrict_data(limit_bytes: int) -> None:
-    """Let this process take no more private memory than the limit leaves above its RSS.
+    """Let this process take no more private memory than the limit leaves above what it has.
+
+    Pages of files, libraries above all, do not count: a control group drops them before it kills.
 
     Raises
     ------
     MemoryError
-        The resident set is over the limit already.
+        It has more than the limit already.
     """
-    rss_bytes = lowlevel.rss_bytes()
-    left_bytes = limit_bytes - rss_bytes
+    has_bytes = lowlevel.rss_bytes() - _status_bytes(b"RssFile:")
+    left_bytes = limit_bytes - has_bytes
     if left_bytes <= 0:
         raise MemoryError(
-            f"{rss_bytes} bytes are resident before the first step, the limit is {limit_bytes}"
+            f"{has_bytes} private bytes are resident before the first step, the limit is "
+            f"{limit_bytes}"
         )
-    allowed = _data_bytes() + left_bytes
+    allowed = _status_bytes(b"VmData:") + left_bytes
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     if hard != resource.RLIM_INFINITY:
         allowed = min(allowed, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (allowed, hard))
 
 
-def _data_bytes() -> int:
-    """What RLIMIT_DATA counts: VmData of proc(5)."""
+def _status_bytes(key: bytes) -> int:
+    """A size of proc_pid_status(5); RLIMIT_DATA counts its VmData."""
     for line in Path("/proc/self/status").read_bytes().splitlines():
-        if line.startswith(b"VmData:"):
+        if line.startswith(key):
             return int(line.split()[1]) * 1024
-    raise MemoryError("/proc/self/status has no VmData to set a limit by")
+    raise NotMeasured(f"/proc/self/status has no {key.decode()} to set a limit by")
 
 
 def _make_group(limit_bytes: int) -> Path | None:
