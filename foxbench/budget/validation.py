@@ -163,7 +163,7 @@ class _Runs:
             fault = Fault(type(error).__name__, what, None, None)
             self.rows.append(without_run(case, "failed", fault))
             return
-        row = judge(case, profile, str(directory), analytic(spec, profile))
+        row = judge(case, profile, str(directory), analytic(profile))
         self.rows.append(row)
         self.profiles.append(profile)
         if row.status == "not_measured" and case.device != "host":

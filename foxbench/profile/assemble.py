@@ -96,6 +96,7 @@ def profile(spec: Spec, records: Sequence[Record], end: End, started_at: str) ->
         losses=_losses(spec, records),
         component_bytes=components["components"] if components else None,
         evaluation=_finite_values(evaluation["scores"]) if evaluation else None,
+        analytic=None,
         exit_code=_exit_code(status, end),
         error=failure,
         warnings=_warnings(spec, records, last, steps),

@@ -10,12 +10,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from foxbench.profile.result import Phase, Profile
+from foxbench.profile.result import Analytic, Part, Phase, Profile
 
 MISSING = "not measured"
 
 #: Width of a table that goes to a file or a pipe, where there is no terminal to ask.
 PLAIN_WIDTH = 118
+
+#: Layers or parts of a step that are named in one line; profile.html has all.
+_PARTS_SHOWN = 4
 
 _FILES = (
     "profile.json",
@@ -168,9 +171,47 @@ def _lines(profile: Profile) -> list[tuple[str, str]]:
         parts = " + ".join(f"{k} {mib(v)}" for k, v in profile.component_bytes.items())
         total = mib(sum(profile.component_bytes.values()))
         lines.append(("model's own", f"{parts} = {total} MiB"))
+    if profile.analytic is not None:
+        lines += _arithmetic(profile, profile.analytic)
     if profile.provenance is not None:
         lines.append(("measured by", _instrument(profile)))
     return lines
+
+
+def _arithmetic(profile: Profile, thought: Analytic) -> list[tuple[str, str]]:
+    """Where the bytes should be, and what of the step is left to explain."""
+    standing = {
+        "params": thought.params_bytes,
+        "grads": thought.grads_bytes,
+        "optimizer": thought.optimizer_bytes,
+        "buffers": thought.buffers_bytes,
+        "data": thought.data_bytes,
+    }
+    kept = sum(part.bytes for part in thought.activations)
+    lines = [
+        ("arithmetic", " + ".join(f"{k} {mib(v)}" for k, v in standing.items()) + " MiB"),
+        ("activations", f"{mib(kept)} MiB: {_largest(thought.activations)}"),
+        (
+            "its step",
+            f"{mib(thought.step_peak_bytes)} MiB in {thought.peak_at}: "
+            f"{_largest(thought.peak_parts)}",
+        ),
+    ]
+    rest = profile.unexplained_bytes
+    if rest is not None and profile.step_peak_bytes:
+        share = 100 * rest / profile.step_peak_bytes
+        lines.append(
+            ("unexplained", f"{mib(rest)} MiB of the step peak measured, {share:.1f} % of it")
+        )
+    return lines
+
+
+def _largest(parts: Sequence[Part]) -> str:
+    """The largest parts by name, and the rest in one sum."""
+    ordered = sorted(parts, key=lambda part: -part.bytes)
+    shown = [f"{part.name} {mib(part.bytes)}" for part in ordered[:_PARTS_SHOWN]]
+    rest = sum(part.bytes for part in ordered[_PARTS_SHOWN:])
+    return ", ".join(shown + ([f"{len(ordered) - _PARTS_SHOWN} more {mib(rest)}"] if rest else []))
 
 
 def _step_plan(profile: Profile) -> str:

@@ -131,6 +131,47 @@ class Steps:
 
 
 @dataclass(frozen=True)
+class Part:
+    """Bytes with a name."""
+
+    name: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Analytic:
+    """Where the bytes should be by arithmetic; see :class:`foxbench.models.account.Account`.
+
+    Attributes
+    ----------
+    params_bytes, grads_bytes, optimizer_bytes, buffers_bytes, data_bytes : int
+        As ``component_bytes`` of a profile counts what really stands; gradients stand within a
+        step only.
+    resident_bytes : int
+        What stands between steps, data apart.
+    activations : tuple of Part
+        What one forward pass keeps, by layer.
+    step_peak_bytes : int
+        The most a warm step adds; what ``step_peak_bytes`` of a profile measures.
+    peak_at : str
+        That moment.
+    peak_parts : tuple of Part
+        What it is made of, largest first.
+    """
+
+    params_bytes: int
+    grads_bytes: int
+    optimizer_bytes: int
+    buffers_bytes: int
+    data_bytes: int
+    resident_bytes: int
+    activations: tuple[Part, ...]
+    step_peak_bytes: int
+    peak_at: str
+    peak_parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
 class Losses:
     """Training losses; one that is not finite is stored as None."""
 
@@ -240,6 +281,8 @@ class Profile:
     component_bytes : dict of str to int, or None
         The trainer's own account (parameters, gradients, optimizer, buffers, data) after training.
     evaluation : dict of str to float, or None
+    analytic : Analytic or None
+        None where no account of the model exists.
     exit_code : int
         Of the training process; 128 + N when signal N ended it.
     """
@@ -268,10 +311,18 @@ class Profile:
     losses: Losses | None
     component_bytes: dict[str, int] | None
     evaluation: dict[str, float | None] | None
+    analytic: Analytic | None
     exit_code: int
     error: Failure | None
     warnings: tuple[str, ...]
     provenance: Provenance | None
+
+    @property
+    def unexplained_bytes(self) -> int | None:
+        """The measured step peak less the one by arithmetic; None where either is missing."""
+        if self.step_peak_bytes is None or self.analytic is None or self.device != "cpu":
+            return None
+        return self.step_peak_bytes - self.analytic.step_peak_bytes
 
 
 def interrupted(profile: Profile) -> bool:

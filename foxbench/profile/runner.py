@@ -19,6 +19,7 @@ from typing import Any
 
 from foxbench.errors import EnvironmentFault
 from foxbench.profile import assemble, limit, oom, result
+from foxbench.profile.arithmetic import analytic
 from foxbench.profile.environment import child_command, child_environment
 from foxbench.profile.log import LogReader
 from foxbench.profile.result import Profile
@@ -103,7 +104,8 @@ def run(
             seen_peak_bytes=follower.seen_peak_bytes,
             output_tail=_tail(directory / "output.txt"),
         )
-    profile = assemble.profile(spec, follower.records, end, started_at)
+    measured = assemble.profile(spec, follower.records, end, started_at)
+    profile = dataclasses.replace(measured, analytic=analytic(spec))
     result.write(profile, directory / "profile.json")
     return profile
 

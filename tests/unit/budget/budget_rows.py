@@ -69,6 +69,7 @@ def profile(peak_bytes=300 * MIB, err_bytes=ERR, **changes):
         "losses": Losses(1.0, 0.25, (1.0, 0.5)),
         "component_bytes": None,
         "evaluation": None,
+        "analytic": None,
         "exit_code": 0,
         "error": None,
         "warnings": (),
