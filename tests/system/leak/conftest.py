@@ -16,8 +16,18 @@ def bars_file(tmp_path_factory):
     return path
 
 
+@pytest.fixture(scope="session")
+def make_folder(tmp_path_factory):
+    """Makes a working directory with a user's module of trainers in it."""
+
+    def make():
+        folder = tmp_path_factory.mktemp("work")
+        shutil.copy(Path(__file__).with_name("leaky_trainers.py"), folder / "leaky_trainers.py")
+        return folder
+
+    return make
+
+
 @pytest.fixture
-def folder(tmp_path):
-    """A working directory with a user's module of trainers in it."""
-    shutil.copy(Path(__file__).with_name("leaky_trainers.py"), tmp_path / "leaky_trainers.py")
-    return tmp_path
+def folder(make_folder):
+    return make_folder()

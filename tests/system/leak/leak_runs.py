@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from foxbench.leak import result
 
@@ -36,6 +37,34 @@ def leak(folder, *arguments):
     process = start(folder, *arguments)
     out, err = process.communicate(timeout=300)
     return process.returncode, out, err
+
+
+class Run(NamedTuple):
+    """How one of several ended, and where it ran."""
+
+    folder: Path
+    code: int
+    out: str
+    err: str
+
+
+def leaks(jobs):
+    """``Run`` of each of ``{name: (folder, arguments)}``, two at a time."""
+    running, ended = {}, {}
+
+    def finish():
+        name, process = next(iter(running.items()))
+        del running[name]
+        out, err = process.communicate(timeout=300)
+        ended[name] = Run(jobs[name][0], process.returncode, out, err)
+
+    for name, (folder, arguments) in jobs.items():
+        if len(running) == 2:
+            finish()
+        running[name] = start(folder, *arguments)
+    while running:
+        finish()
+    return ended
 
 
 def saved(folder):
