@@ -14,6 +14,41 @@ from foxbench.profile.result import Analytic, Part, Phase, Profile
 
 MISSING = "not measured"
 
+#: Heads of the table of all runs.
+ALL_COLUMNS = (
+    "model",
+    "bars",
+    "status",
+    "peak",
+    "± up to",
+    "growth",
+    "step peak",
+    "first step",
+    "CPU ms a step",
+    "loss",
+)
+#: How many of them, from the left, are text and not numbers.
+N_TEXT_COLUMNS = 3
+STATUS_COLUMN = ALL_COLUMNS.index("status")
+
+#: Heads of the table of phases.
+PHASE_COLUMNS = (
+    "phase",
+    "wall s",
+    "CPU s",
+    "RSS begin",
+    "RSS end",
+    "peak",
+    "± up to",
+    "above begin",
+    "faults minor/major",
+    "ctx switches vol./invol.",
+)
+_FOLDED = {
+    "faults minor/major": "faults\nminor/major",
+    "ctx switches vol./invol.": "ctx switches\nvol./invol.",
+}
+
 #: Width of a table that goes to a file or a pipe, where there is no terminal to ask.
 PLAIN_WIDTH = 118
 
@@ -46,7 +81,7 @@ def show(profile: Profile, directory: Path, out: Console) -> None:
     out.print(f"[bold]{escape(profile.model)}[/] on {escape(profile.file)}{_bars(profile)}")
     if profile.phases:
         out.print(phase_table(profile.phases))
-    for label, text in _lines(profile):
+    for label, text in lines(profile):
         out.print(f"  {label:<12} {escape(text)}", soft_wrap=True)
     for warning in profile.warnings:
         out.print(f"  [yellow]{'note':<12}[/] {escape(warning)}", soft_wrap=True)
@@ -60,25 +95,29 @@ def show(profile: Profile, directory: Path, out: Console) -> None:
 def show_all(profiles: Sequence[Profile], out: Console) -> None:
     """Print one line a run; memory in MiB."""
     table = Table(title="all runs, memory in MiB", title_justify="left", box=box.SIMPLE_HEAD)
-    for name in ("model", "bars", "status"):
-        table.add_column(name, overflow="fold")
-    for name in ("peak", "± up to", "growth", "step peak", "first step", "CPU ms\na step", "loss"):
-        table.add_column(name, justify="right")
-    for p in profiles:
-        steps, losses = p.steps, p.losses
-        table.add_row(
-            escape(p.model),
-            escape(Path(p.file).name),
-            p.status,
-            mib(p.peak_bytes),
-            _bound(p),
-            mib(p.growth_peak_bytes),
-            mib(p.step_peak_bytes),
-            mib(p.first_step_peak_bytes),
-            _ms(steps.median_cpu_ns if steps else None),
-            MISSING if losses is None else number(losses.last),
-        )
+    for number, name in enumerate(ALL_COLUMNS):
+        is_text = number < N_TEXT_COLUMNS
+        table.add_column(name, justify="left" if is_text else "right", overflow="fold")
+    for profile in profiles:
+        table.add_row(*(escape(cell) for cell in all_cells(profile)))
     out.print(table)
+
+
+def all_cells(p: Profile) -> tuple[str, ...]:
+    """One run under ``ALL_COLUMNS``."""
+    steps, losses = p.steps, p.losses
+    return (
+        p.model,
+        Path(p.file).name,
+        p.status,
+        mib(p.peak_bytes),
+        _bound(p),
+        mib(p.growth_peak_bytes),
+        mib(p.step_peak_bytes),
+        mib(p.first_step_peak_bytes),
+        _ms(steps.median_cpu_ns if steps else None),
+        MISSING if losses is None else number(losses.last),
+    )
 
 
 def _bound(profile: Profile) -> str:
@@ -90,26 +129,28 @@ def _bound(profile: Profile) -> str:
 def phase_table(phases: tuple[Phase, ...]) -> Table:
     """One row a phase; memory in MiB."""
     table = Table(title="memory in MiB", title_justify="left", box=box.SIMPLE_HEAD)
-    table.add_column("phase")
-    for name in ("wall s", "CPU s", "RSS begin", "RSS end", "peak", "± up to", "above begin"):
-        table.add_column(name, justify="right")
-    table.add_column("faults\nminor/major", justify="right")
-    table.add_column("ctx switches\nvol./invol.", justify="right")
-    for p in phases:
-        sampled = p.peak_kind == "sampled"
-        table.add_row(
-            p.name,
-            f"{p.wall_ns / 1e9:.3f}",
-            f"{(p.user_ns + p.system_ns) / 1e9:.3f}",
-            mib(p.rss_begin_bytes),
-            mib(p.rss_end_bytes),
-            (">= " if sampled else "") + mib(p.peak_bytes),
-            "no bound" if p.peak_err_bytes is None else mib(p.peak_err_bytes),
-            (">= " if sampled else "") + mib(p.step_peak_bytes),
-            f"{p.minor_faults:,}/{p.major_faults:,}",
-            f"{p.voluntary_ctxt_switches:,}/{p.involuntary_ctxt_switches:,}",
-        )
+    for place, name in enumerate(PHASE_COLUMNS):
+        table.add_column(_FOLDED.get(name, name), justify="right" if place else "left")
+    for phase in phases:
+        table.add_row(*phase_cells(phase))
     return table
+
+
+def phase_cells(p: Phase) -> tuple[str, ...]:
+    """One phase under ``PHASE_COLUMNS``."""
+    at_least = ">= " if p.peak_kind == "sampled" else ""
+    return (
+        p.name,
+        f"{p.wall_ns / 1e9:.3f}",
+        f"{(p.user_ns + p.system_ns) / 1e9:.3f}",
+        mib(p.rss_begin_bytes),
+        mib(p.rss_end_bytes),
+        at_least + mib(p.peak_bytes),
+        "no bound" if p.peak_err_bytes is None else mib(p.peak_err_bytes),
+        at_least + mib(p.step_peak_bytes),
+        f"{p.minor_faults:,}/{p.major_faults:,}",
+        f"{p.voluntary_ctxt_switches:,}/{p.involuntary_ctxt_switches:,}",
+    )
 
 
 def _bars(profile: Profile) -> str:
@@ -119,27 +160,27 @@ def _bars(profile: Profile) -> str:
     return f" ({escape(parts)} bars after the features' warm-up)"
 
 
-def _lines(profile: Profile) -> list[tuple[str, str]]:
+def lines(profile: Profile) -> list[tuple[str, str]]:
     """Label and text of every headline; a missing figure says so."""
-    lines = [("status", profile.status)]
+    found = [("status", profile.status)]
     if profile.status == "ok":
         bound = profile.peak_err_bytes
         error = f"+{mib(bound)} at most" if bound is not None else "sampled: a lower bound"
         pages = "" if profile.file_bytes is None else f", {mib(profile.file_bytes)} of it files'"
-        lines.append(("peak", f"{mib(profile.peak_bytes)} MiB ({error}), whole process{pages}"))
+        found.append(("peak", f"{mib(profile.peak_bytes)} MiB ({error}), whole process{pages}"))
     else:
-        lines.append(("seen so far", f"{mib(profile.seen_peak_bytes)} MiB, a lower bound"))
+        found.append(("seen so far", f"{mib(profile.seen_peak_bytes)} MiB, a lower bound"))
     if profile.growth_peak_bytes is not None:
         growth = mib(profile.growth_peak_bytes)
-        lines.append(("growth", f"{growth} MiB from build on, above the RSS when it began"))
+        found.append(("growth", f"{growth} MiB from build on, above the RSS when it began"))
     if profile.device_peak_bytes is not None:
-        lines.append(("device", f"{mib(profile.device_peak_bytes)} MiB reserved by torch"))
+        found.append(("device", f"{mib(profile.device_peak_bytes)} MiB reserved by torch"))
     if profile.limit is not None:
         how = "no limit could be set" if profile.limit.kind is None else profile.limit.kind
-        lines.append(("limit", f"{mib(profile.limit.bytes)} MiB ({how})"))
+        found.append(("limit", f"{mib(profile.limit.bytes)} MiB ({how})"))
     steps = profile.steps
     if steps is not None and steps.median_peak_bytes is not None:
-        lines.append(
+        found.append(
             (
                 "step peak",
                 f"{mib(steps.median_peak_bytes)} MiB above the settled RSS before it, median of "
@@ -147,7 +188,7 @@ def _lines(profile: Profile) -> list[tuple[str, str]]:
                 f"{mib(steps.max_peak_bytes)} (step {steps.max_peak_step})",
             )
         )
-        lines.append(
+        found.append(
             (
                 "step time",
                 f"{_ms(steps.median_cpu_ns)} ms CPU, {_ms(steps.median_wall_ns)} ms wall, median",
@@ -155,27 +196,27 @@ def _lines(profile: Profile) -> list[tuple[str, str]]:
         )
     if steps is not None and steps.part_peak_bytes is not None:
         parts = ", ".join(f"{part} {mib(v)}" for part, v in steps.part_peak_bytes.items())
-        lines.append(("in its parts", f"{parts} MiB, of one step, above the RSS before it"))
+        found.append(("in its parts", f"{parts} MiB, of one step, above the RSS before it"))
     if profile.first_step_peak_bytes is not None:
-        lines.append(("first step", f"{mib(profile.first_step_peak_bytes)} MiB"))
+        found.append(("first step", f"{mib(profile.first_step_peak_bytes)} MiB"))
     if steps is not None:
-        lines.append(("steps", _step_plan(profile)))
+        found.append(("steps", _step_plan(profile)))
     if profile.losses is not None:
         means = " ".join(number(v) for v in profile.losses.epoch_means)
         ends = f"{number(profile.losses.first)} first, {number(profile.losses.last)} last"
-        lines.append(("loss", f"{ends}; mean of each epoch {means}"))
+        found.append(("loss", f"{ends}; mean of each epoch {means}"))
     if profile.evaluation is not None:
         scores = ", ".join(f"{k} {number(v)}" for k, v in profile.evaluation.items())
-        lines.append(("evaluation", scores))
+        found.append(("evaluation", scores))
     if profile.component_bytes is not None:
         parts = " + ".join(f"{k} {mib(v)}" for k, v in profile.component_bytes.items())
         total = mib(sum(profile.component_bytes.values()))
-        lines.append(("model's own", f"{parts} = {total} MiB"))
+        found.append(("model's own", f"{parts} = {total} MiB"))
     if profile.analytic is not None:
-        lines += _arithmetic(profile, profile.analytic)
+        found += _arithmetic(profile, profile.analytic)
     if profile.provenance is not None:
-        lines.append(("measured by", _instrument(profile)))
-    return lines
+        found.append(("measured by", _instrument(profile)))
+    return found
 
 
 def _arithmetic(profile: Profile, thought: Analytic) -> list[tuple[str, str]]:
@@ -236,16 +277,20 @@ def _instrument(profile: Profile) -> str:
     )
 
 
-def _show_error(profile: Profile, out: Console) -> None:
+def error_words(profile: Profile) -> str:
+    """What went wrong, and where, in one line."""
     error = profile.error
     assert error is not None
     where = f" in {error.phase}" if error.phase else ""
     where += f", step {error.step}" if error.step else ""
-    out.print(
-        f"  [red]{'error':<12}[/] {error.kind}{where}: {escape(error.message)}", soft_wrap=True
-    )
-    if error.traceback:
-        last_lines = error.traceback.strip().splitlines()[-8:]
+    return f"{error.kind}{where}: {error.message}"
+
+
+def _show_error(profile: Profile, out: Console) -> None:
+    assert profile.error is not None
+    out.print(f"  [red]{'error':<12}[/] {escape(error_words(profile))}", soft_wrap=True)
+    if profile.error.traceback:
+        last_lines = profile.error.traceback.strip().splitlines()[-8:]
         out.print(escape("\n".join(f"    {line}" for line in last_lines)), soft_wrap=True)
 
 

@@ -6,6 +6,7 @@ import re
 
 from foxbench.budget.reports import words
 from foxbench.budget.result import Validation
+from foxbench.text import plain
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~&@:])")
 
@@ -34,7 +35,7 @@ def make(validation: Validation) -> bytes:
 
 def text(value: str) -> str:
     """``value`` as text and nothing else: every character that Markdown gives a meaning escaped."""
-    return _SPECIAL.sub(r"\\\1", words.plain(value))
+    return _SPECIAL.sub(r"\\\1", plain(value))
 
 
 def _row(cells: list[str]) -> str:

@@ -8,11 +8,11 @@ from contextlib import AbstractContextManager, contextmanager
 from rich.console import Console
 from rich.markup import escape
 
-from foxbench.budget.reports.words import plain
 from foxbench.budget.validation import Announce
 from foxbench.budget.verdict import Case
 from foxbench.profile.progress import TrainingProgress
 from foxbench.profile.runner import Listener
+from foxbench.text import plain
 
 
 def announcer(out: Console) -> Announce:

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from foxbench.budget.reports import words
 from foxbench.budget.result import Row, Validation
+from foxbench.text import plain
 
 #: Enough for every column; the names alone are folded.
 _TABLE_WIDTH = 240
@@ -23,7 +24,7 @@ def show(validation: Validation, out: Console) -> None:
     _print_whole(table(validation), out)
     for row in validation.models:
         for label, text in words.notes(row):
-            _line(out, label, f"{words.plain(row.name)}: {text}")
+            _line(out, label, f"{plain(row.name)}: {text}")
     for i, text in enumerate(words.together(validation.coresidence, validation.device)):
         _line(out, "" if i else "together", text)
     for label, text in words.facts(validation):

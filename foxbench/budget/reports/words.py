@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 
 from foxbench.budget.result import Coresidence, Row, Validation
 from foxbench.profile.report import mib
+from foxbench.text import plain
 
 #: Heads of the table; sizes are in MiB, their error bound stands below it.
 COLUMNS = (
@@ -174,8 +174,3 @@ def facts(validation: Validation) -> list[tuple[str, str]]:
     if validation.interrupted is not None:
         found.append(("interrupted", "what was not trained by then has no figure"))
     return found
-
-
-def plain(text: str) -> str:
-    """One line without control characters, which could move the cursor or colour the rest."""
-    return "".join(" " if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp") else c for c in text)

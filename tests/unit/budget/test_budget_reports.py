@@ -14,6 +14,7 @@ from foxbench.budget import result
 from foxbench.budget.reports import html, markdown, terminal, words
 from foxbench.budget.result import Analytic
 from foxbench.errors import DataError
+from foxbench.profile import result as profile_result
 from foxbench.profile.result import Failure
 
 
@@ -162,6 +163,7 @@ def test_the_budgets_line_lies_where_the_figure_it_limits_would_end():
 
 def test_a_run_without_a_timeline_says_why(tmp_path):
     assert "not trained" in html.plot(row(run=None)).missing
+    profile_result.write(failed(), tmp_path / "profile.json")
     killed = html.plot(row(run=str(tmp_path)))
     assert (killed.svg, "killed" in killed.missing) == (None, True)
 
