@@ -20,6 +20,9 @@ GAUGES: Mapping[str, str] = {
     "rss_bytes": "bytes",
 }
 
+#: A fall at the end of a command is its exit unless it takes a larger share of the time.
+_MAX_EXIT = 0.25
+
 
 @dataclass(frozen=True)
 class Readings:
@@ -93,7 +96,8 @@ class Followed:
 def from_timeline(table: Any) -> Followed | None:
     """Equal times of a timeline, see :mod:`foxbench.sampler.timeline_file`; None of an empty one.
 
-    A timeline keeps changes, so between two buckets the last value goes on.
+    A timeline keeps changes, so between two buckets the last value goes on.  What a process gives
+    back while it leaves is no part of what it held: the fall at the very end is left out.
     """
     if table.num_rows == 0:
         return None
@@ -103,7 +107,8 @@ def from_timeline(table: Any) -> Followed | None:
     )
     first_s /= 1e9
     begin, end = first_s[0], max(first_s[-1], table.column("max_ns").to_numpy()[-1] / 1e9)
-    edges = np.linspace(begin + WARM_UP * (end - begin), end, BLOCKS + 1)
+    left_s = _exit_s(first_s, lows, begin + (1 - _MAX_EXIT) * (end - begin), end)
+    edges = np.linspace(begin + WARM_UP * (left_s - begin), left_s, BLOCKS + 1)
     # Which bucket each edge falls into or behind: what it held last is what the block begins with.
     at = np.searchsorted(first_s, edges, side="right") - 1
     minima = [
@@ -117,3 +122,12 @@ def from_timeline(table: Any) -> Followed | None:
         minima_bytes=np.array(minima),
         last_bytes=int(minima[-1]),
     )
+
+
+def _exit_s(first_s: Floats, lows: Floats, earliest_s: float, end_s: float) -> float:
+    """When the last unbroken fall begins; the end where none does or it is too long for an exit."""
+    at = len(lows) - 1
+    while at > 0 and lows[at] < lows[at - 1]:
+        at -= 1
+    fell = at < len(lows) - 1
+    return float(first_s[at]) if fell and first_s[at] >= earliest_s else end_s

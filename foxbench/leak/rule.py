@@ -1,9 +1,9 @@
 """When a gauge counts as rising: three conditions, on the minima of blocks.
 
 The minimum of a block of readings turns away whatever is held for a while and given back.  Of the
-minima, (1) Mann-Kendall says that they rise, (2) the Theil-Sen slope is surely above a threshold,
-and (3) every quarter of them rises, none by much less than the mean: a single step and a warm-up
-that saturates rise in some quarters only.
+minima, (1) Mann-Kendall says that they rise, (2) every quarter of them rises, none by much less
+than the mean: a single step and a warm-up that saturates rise in some quarters only, and (3) the
+Theil-Sen slope is surely above a threshold.
 
 Where the numbers come from: simulations of spikes, noise, random walks, warm-ups, steps and quiet
 leaks, and 40 real training loops, with and without planted leaks; see docs/leak.md.
@@ -28,6 +28,9 @@ QUARTERS = 4
 
 #: Mann-Kendall's z above which a series rises: one in a thousand of independent ones.
 Z_THRESHOLD = 3.1
+
+#: Begins the reason of the third condition.
+TOO_FLAT = "too flat"
 
 #: The least rise of a quarter, as a share of the mean of all.
 QUARTER_SHARE = 0.5
@@ -91,10 +94,11 @@ def judge_minima(time: Floats, minima: Floats, threshold: float, n: int) -> Tren
     turned_away = None
     if z <= Z_THRESHOLD:
         turned_away = f"no rise beyond chance: z {z:.1f}, a rise has more than {Z_THRESHOLD}"
-    elif slope.lower < threshold:
-        turned_away = f"too flat: surely {slope.lower:,.4g}, a rise has at least {threshold:,.4g}"
     elif min(rises) < QUARTER_SHARE * sum(rises) / len(rises):
         turned_away = "not in every quarter: it rose in jumps, or levels off"
+    elif slope.lower < threshold:
+        surely, least = _figure(slope.lower), _figure(threshold)
+        turned_away = f"{TOO_FLAT}: surely {surely}, a rise has at least {least}"
     return Trend(
         n=n,
         slope=slope,
@@ -104,3 +108,7 @@ def judge_minima(time: Floats, minima: Floats, threshold: float, n: int) -> Tren
         rises=turned_away is None,
         turned_away=turned_away,
     )
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

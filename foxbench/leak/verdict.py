@@ -207,10 +207,16 @@ def of_command(followed: Followed | None, budget_bytes: int | None = None) -> Le
         per_day = int(trend.slope.value * 86_400)
     else:
         verdict, per_day = "clean", None
-        reason = (
-            "its resident set does not rise; the resident set alone hides a leak that stays "
-            f"below {COMMAND_RISE_BYTES // 1024:,} KiB in the time it ran"
-        )
+        least = f"{COMMAND_RISE_BYTES // 1024:,} KiB in the time it ran"
+        if (trend.turned_away or "").startswith(rule.TOO_FLAT):
+            reason = (
+                f"its resident set rises by less than {least}, which would count; run it longer"
+            )
+        else:
+            reason = (
+                "its resident set does not rise; the resident set alone hides a leak that stays "
+                f"below {least}"
+            )
     return LeakVerdict(
         verdict=verdict,
         reason=reason,
@@ -253,7 +259,7 @@ def _decide(readings: Readings, trends: dict[str, Trend]) -> tuple[str, str | No
                 "the heap in use cannot be read here; the resident set does not rise, and hides "
                 f"a leak below {RSS_ALONE_BYTES_PER_STEP // 1024} KiB a step",
             )
-        return "clean", None, "neither the heap nor Python's blocks in use rise"
+        return "clean", None, "neither the heap nor Python's blocks in use rise by what counts"
     if by_rss_alone:
         reason = "the resident set rises, and the heap in use, which would tell why, cannot be read"
         return "suspect", "rss_bytes", reason

@@ -85,3 +85,19 @@ def test_a_short_fall_is_the_minimum_of_its_time():
 
 def test_an_empty_timeline_is_nothing():
     assert readings.from_timeline(timeline([], [])) is None
+
+
+def test_what_a_command_gives_back_while_it_leaves_does_not_count():
+    at = np.arange(0, 100.01, 0.1)
+    low = MIB * (at + 1)
+    low[-60:] = np.linspace(90 * MIB, 2 * MIB, 60)  # longer than a block
+    found = readings.from_timeline(timeline(at, low))
+    assert found.seconds == pytest.approx(100)
+    assert np.all(np.diff(found.minima_bytes) > 0)
+    assert found.last_bytes == pytest.approx(94 * MIB, rel=0.05)
+
+
+def test_a_command_that_falls_for_long_is_followed_to_its_end():
+    at = np.arange(0, 100.01, 0.1)
+    found = readings.from_timeline(timeline(at, MIB * (200 - at)))
+    assert found.last_bytes == pytest.approx(100 * MIB, rel=0.01)

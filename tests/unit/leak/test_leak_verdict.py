@@ -133,7 +133,6 @@ def test_a_command_that_rises_is_suspect_and_never_a_leak():
     "minima",
     [
         np.full(BLOCKS, 50 * MIB),
-        50 * MIB + 64 * 1024 * np.arange(BLOCKS),  # 1.5 MiB in all
         50 * MIB + 100 * MIB * (np.arange(BLOCKS) > 11),  # one step
         100 * MIB - MIB * np.arange(BLOCKS),
     ],
@@ -151,3 +150,9 @@ def test_a_command_that_ended_at_once_is_no_verdict(seen):
     found = verdict.of_command(seen)
     assert found.verdict == "not_measured"
     assert "a verdict needs" in found.reason
+
+
+def test_a_command_that_rises_by_too_little_is_told_to_run_longer():
+    found = verdict.of_command(followed(50 * MIB + 64 * 1024 * np.arange(BLOCKS)))
+    assert found.verdict == "clean"
+    assert "run it longer" in found.reason
