@@ -52,6 +52,9 @@ _FOLDED = {
 #: Width of a table that goes to a file or a pipe, where there is no terminal to ask.
 PLAIN_WIDTH = 118
 
+#: Enough for every column of any table.
+_TABLE_WIDTH = 240
+
 #: Layers or parts of a step that are named in one line; profile.html has all.
 _PARTS_SHOWN = 4
 
@@ -100,7 +103,17 @@ def show_all(profiles: Sequence[Profile], out: Console) -> None:
         table.add_column(name, justify="left" if is_text else "right", overflow="fold")
     for profile in profiles:
         table.add_row(*(escape(cell) for cell in all_cells(profile)))
-    out.print(table)
+    print_whole(table, out)
+
+
+def print_whole(table: Table, out: Console) -> None:
+    """Print with no digit cut off: a terminal that is too narrow breaks the lines instead."""
+    width = out.width
+    out.width = max(width, _TABLE_WIDTH)
+    try:
+        out.print(table, crop=False)
+    finally:
+        out.width = width
 
 
 def all_cells(p: Profile) -> tuple[str, ...]:

@@ -9,10 +9,10 @@ from rich.table import Table
 
 from foxbench.budget.reports import words
 from foxbench.budget.result import Row, Validation
+from foxbench.profile.report import print_whole
 from foxbench.text import plain
 
-#: Enough for every column; the names alone are folded.
-_TABLE_WIDTH = 240
+#: Names alone are folded.
 _NAME_WIDTH = (14, 32)
 
 _COLOURS = {"ok": "green", "over_budget": "red", "not_measured": "yellow"}
@@ -21,7 +21,7 @@ _VERDICT_COLOURS = {"ok": "green", "over_budget": "red", "incomplete": "yellow"}
 
 def show(validation: Validation, out: Console) -> None:
     """Print the table, what it cannot say, what fits together and the verdict."""
-    _print_whole(table(validation), out)
+    print_whole(table(validation), out)
     for row in validation.models:
         for label, text in words.notes(row):
             _line(out, label, f"{plain(row.name)}: {text}")
@@ -49,16 +49,6 @@ def table(validation: Validation) -> Table:
     for row in validation.models:
         made.add_row(*_cells(row))
     return made
-
-
-def _print_whole(made: Table, out: Console) -> None:
-    """Print with no digit cut off: a terminal that is too narrow breaks the lines instead."""
-    width = out.width
-    out.width = max(width, _TABLE_WIDTH)
-    try:
-        out.print(made, crop=False)
-    finally:
-        out.width = width
 
 
 def _cells(row: Row) -> list[str]:
