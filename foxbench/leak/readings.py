@@ -125,9 +125,11 @@ def from_timeline(table: Any) -> Followed | None:
 
 
 def _exit_s(first_s: Floats, lows: Floats, earliest_s: float, end_s: float) -> float:
-    """When the last unbroken fall begins; the end where none does or it is too long for an exit."""
+    """When the first fall behind the last rise begins; the end if none does, or long before it."""
     at = len(lows) - 1
-    while at > 0 and lows[at] < lows[at - 1]:
+    while at > 0 and lows[at] <= lows[at - 1]:
         at -= 1
-    fell = at < len(lows) - 1
-    return float(first_s[at]) if fell and first_s[at] >= earliest_s else end_s
+    falls = np.flatnonzero(np.diff(lows[at:]) < 0)
+    if len(falls) == 0 or first_s[at + falls[0]] < earliest_s:
+        return end_s
+    return float(first_s[at + falls[0]])

@@ -91,6 +91,7 @@ def test_what_a_command_gives_back_while_it_leaves_does_not_count():
     at = np.arange(0, 100.01, 0.1)
     low = MIB * (at + 1)
     low[-60:] = np.linspace(90 * MIB, 2 * MIB, 60)  # longer than a block
+    low[-20:] = 2 * MIB  # a parent stays a little longer
     found = readings.from_timeline(timeline(at, low))
     assert found.seconds == pytest.approx(100)
     assert np.all(np.diff(found.minima_bytes) > 0)
