@@ -18,6 +18,8 @@ COLUMNS = (
     "budget",
     "headroom",
     "status",
+    "process",
+    "a step",
     "train s",
     "loss",
     "bars",
@@ -37,7 +39,8 @@ VERDICTS = {
 LEGEND = (
     "whole: the process's peak, libraries and data included. growth: the peak from build on above "
     "the resident set when building began. step: the peak of a warm step above the resident set "
-    "before it. On cuda: what torch reserved."
+    "before it. process: the whole's peak again, a step: the step's, whatever the budget covers. "
+    "On cuda: what torch reserved."
 )
 
 
@@ -55,6 +58,8 @@ def cells(row: Row) -> tuple[str, ...]:
         size(row.budget_bytes),
         size(row.headroom_bytes),
         status,
+        _at_least(row.peak_bytes, row.peak_err_bytes),
+        size(row.step_peak_bytes),
         NOTHING if row.seconds is None else f"{row.seconds:,.1f}",
         NOTHING if row.final_loss is None else f"{row.final_loss:.4g}",
         NOTHING if row.bars is None else f"{row.bars:,}",
@@ -64,10 +69,15 @@ def cells(row: Row) -> tuple[str, ...]:
 def actual(row: Row) -> str:
     """The figure; of a run that ended early what was seen, a lower bound of the whole."""
     if row.measured_bytes is not None:
-        return (">= " if row.measured_err_bytes is None else "") + mib(row.measured_bytes)
+        return _at_least(row.measured_bytes, row.measured_err_bytes)
     if row.seen_peak_bytes is not None and (row.device, row.covers) == ("host", "whole"):
         return f">= {mib(row.seen_peak_bytes)}"
     return NOTHING
+
+
+def _at_least(n_bytes: int | None, err_bytes: int | None) -> str:
+    """A size, marked where it has no error bound and is a lower bound."""
+    return (">= " if n_bytes is not None and err_bytes is None else "") + size(n_bytes)
 
 
 def delta(row: Row) -> str:
