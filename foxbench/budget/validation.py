@@ -47,6 +47,8 @@ class Wishes:
     device : str
         ``host`` or ``cuda``.
     quiet_allocator : bool
+    limit_bytes : int or None
+        A real limit of each training's memory.
     timeout_s : float or None
         For each model.
     out : Path
@@ -60,6 +62,7 @@ class Wishes:
     max_bars: int | None
     device: str
     quiet_allocator: bool
+    limit_bytes: int | None
     timeout_s: float | None
     out: Path
 
@@ -180,5 +183,6 @@ def _request(wishes: Wishes, case: Case, files: MarketFiles) -> plan.Request:
         assignments=budgets_module.assignments(case.config),
         quiet_allocator=wishes.quiet_allocator,
         device=TRAINING_DEVICES[wishes.device],
+        limit_bytes=wishes.limit_bytes,
         preset=wishes.preset,
     )

@@ -51,6 +51,11 @@ import click
     help="Give freed memory back at once: repeatable peaks for more CPU time.",
 )
 @click.option(
+    "--limit",
+    metavar="SIZE",
+    help='Train each model under a real limit of memory, such as "512 MiB".',
+)
+@click.option(
     "--timeout",
     "timeout_s",
     type=click.FloatRange(min=0, min_open=True),
@@ -96,6 +101,7 @@ def command(
     budgets_path: Path | None,
     device: str,
     quiet_allocator: bool,
+    limit: str | None,
     timeout_s: float | None,
     out: Path,
     json_path: Path | None,
@@ -122,6 +128,7 @@ def command(
     from foxbench.budget.reports.progress import announcer
     from foxbench.budget.result import exit_code
     from foxbench.profile.report import console
+    from foxbench.sizes import parse_bytes
 
     if schema:
         click.echo(json.dumps(budgets_schema.json_schema(), indent=2))
@@ -141,6 +148,7 @@ def command(
         max_bars=max_bars,
         device=device,
         quiet_allocator=quiet_allocator,
+        limit_bytes=None if limit is None else parse_bytes(limit, "--limit"),
         timeout_s=timeout_s,
         out=out,
     )

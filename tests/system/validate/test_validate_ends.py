@@ -185,3 +185,15 @@ def _mount(path):
 def _full(path):
     path.symlink_to("/dev/full")
     return path
+
+
+def test_a_training_over_a_real_limit_is_oom_and_the_others_still_run(folder):
+    budgets(folder, *(budget_of(name, "2 GB") for name in ("Grows", "Plain")))
+    code, out, err = validate(folder, "--limit=256 MiB", "--json=v.json")
+    assert code == 3, err
+    found = rows(folder / "v.json")
+    assert (found["Grows"].status, found["Plain"].status) == ("oom", "ok")
+    assert found["Grows"].peak_bytes is None
+    assert found["Grows"].seen_peak_bytes > 128 * MIB
+    assert found["Grows"].steps >= 5  # 16 MiB each, in what is left of 256
+    assert "oom" in out

@@ -17,7 +17,7 @@ TODAY = datetime.date(2027, 1, 1)
 
 
 def wishes(*models, device="host"):
-    return Wishes(models, (), "quick", None, None, device, True, None, Path("runs"))
+    return Wishes(models, (), "quick", None, None, device, True, None, None, Path("runs"))
 
 
 def held(*budgets, limits=None):
