@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 import stored_history
 from foreign_repo import ForeignRepo
 
 pytestmark = pytest.mark.browser
-
-CHROMIUM_ARGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 @pytest.fixture(scope="module")
@@ -30,46 +17,19 @@ def published(tmp_path_factory):
     return repo.root / "html", memory
 
 
-@pytest.fixture(scope="module")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("no chromium on PATH")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGS)
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
-def opened(browser, published):
-    """``open(**context options)`` -> (page, complaints); fails later on any complaint."""
-    contexts, complaints = [], []
+def opened(visit, published):
+    """``opened(**context options)`` -> page with its plot drawn."""
 
     def go(address="memory.html", **options):
-        context = browser.new_context(
-            offline=True, viewport={"width": 1280, "height": 900}, **options
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda e: complaints.append(str(e)))
-        page.on("requestfailed", lambda r: complaints.append(f"{r.url} {r.failure}"))
-        page.on(
-            "request",
-            lambda r: None if r.url.startswith(("file:", "data:")) else complaints.append(r.url),
-        )
-        page.goto(
-            f"{(published[0] / address.split('#')[0]).as_uri()}{address[len('memory.html') :]}"
+        page = visit(
+            f"{(published[0] / address.split('#')[0]).as_uri()}{address[len('memory.html') :]}",
+            **options,
         )
         page.wait_for_selector("#figure[data-series] svg.main-svg .scatterlayer .point")
         return page
 
-    yield go
-    for context in contexts:
-        context.close()
-    assert complaints == []
+    return go
 
 
 def test_the_plot_is_drawn_with_every_commit_and_the_worst_series_first(

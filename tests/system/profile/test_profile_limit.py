@@ -5,28 +5,21 @@ from profile_runs import MIB, foxbench, saved
 
 from foxbench.profile import limit, plan, runner
 from foxbench.profile.spec import Spec
+from foxbench.sampler.doctor.cgroup import memory_group
+from foxbench.sampler.doctor.check import Roots
 
 
-@pytest.fixture
-def grouped():
-    """Where a control group can be made; elsewhere the other way is what counts."""
-    with limit.enclosure(2**30) as made:
-        if made.kind != "cgroup":
-            pytest.skip("no control group can be made below this one")
-
-
-def test_a_training_over_its_control_groups_limit_is_killed_and_called_oom(
-    grouped, folder, bars_file
-):
+def test_a_training_over_its_limit_is_ended_and_called_oom(folder, bars_file):
     code, out, _ = foxbench(folder, "my_trainers:Grows", bars_file, "--limit", "256 MiB")
-    assert code == 137
     profile = saved(folder)
+    # Killed in a control group of its own; where none can be made, refused the memory.
+    assert (profile.limit.kind, code) in (("cgroup", 137), ("rlimit", 3))
     assert profile.status == "oom"
-    assert (profile.limit.bytes, profile.limit.kind) == (256 * MIB, "cgroup")
+    assert profile.limit.bytes == 256 * MIB
     assert profile.peak_bytes is None
     assert 5 <= profile.steps.n_warm <= 16  # 16 MiB each, in what 100 MiB or so leave of 256
     assert profile.seen_peak_bytes > 128 * MIB
-    assert "out of memory" in out
+    assert "memory" in out
 
 
 def test_a_training_inside_its_limit_runs_to_its_end(folder, bars_file):
@@ -40,7 +33,7 @@ def in_process(folder, bars_file, name, limit_bytes):
         model=f"my_trainers:{name}",
         files=(bars_file,),
         epochs=1,
-        steps_per_epoch=12,
+        steps_per_epoch=24,
         limit_bytes=limit_bytes,
     )
     spec: Spec = plan.spec(request, folder)
@@ -67,12 +60,10 @@ def test_a_limit_below_what_is_resident_before_the_first_step_is_oom_and_says_so
     assert "before the first step" in profile.error.message
 
 
-def test_no_group_is_left_behind(grouped, folder, bars_file):
-    from foxbench.sampler.doctor.cgroup import memory_group
-    from foxbench.sampler.doctor.check import Roots
-
+def test_no_group_is_left_behind(folder, bars_file):
     foxbench(folder, "my_trainers:Grows", bars_file, "--limit", "256 MiB")
-    assert not list(memory_group(Roots()).folder.glob("foxbench-*"))
+    own = memory_group(Roots())
+    assert own is None or not list(own.folder.glob("foxbench-*"))
 
 
 @pytest.mark.parametrize("size", ["256", "-1 MiB", "many"])

@@ -1,22 +1,9 @@
 """The page of a real validation in a real browser without a network."""
 
-import shutil
-
 import pytest
 from validate_runs import budget_of, budgets, validate
 
 pytestmark = pytest.mark.browser
-
-CHROMIUM_ARGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 HOSTILE = '<img src=x onerror=\\"window.pwned=1\\"></svg><script>window.pwned=1</script>'
 
@@ -35,42 +22,10 @@ def page_file(tmp_path_factory, make_folder):
     return folder / "v.html"
 
 
-@pytest.fixture(scope="module")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("no chromium on PATH")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGS)
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
-def opened(browser, page_file):
-    """``opened(**context options)`` -> page; fails later on any complaint."""
-    contexts, complaints = [], []
-
-    def go(**options):
-        context = browser.new_context(
-            offline=True, viewport={"width": 1280, "height": 900}, **options
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda e: complaints.append(str(e)))
-        page.on(
-            "request",
-            lambda r: None if r.url.startswith(("file:", "data:")) else complaints.append(r.url),
-        )
-        page.goto(page_file.as_uri())
-        return page
-
-    yield go
-    for context in contexts:
-        context.close()
-    assert complaints == []
+def opened(visit, page_file):
+    """``opened(**context options)`` -> page."""
+    return lambda **options: visit(page_file.as_uri(), **options)
 
 
 def test_each_run_that_kept_its_samples_has_its_plot_and_the_other_says_why_not(opened):
