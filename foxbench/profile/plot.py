@@ -1,13 +1,7 @@
-"""A run's timeline as a picture: the resident set over time, its phases, their peaks, the limit.
-
-Drawn by matplotlib's objects alone, not by pyplot: nothing global is touched.
-"""
+"""A run's timeline as a picture: the resident set over time, its phases, their peaks, the limit."""
 
 from __future__ import annotations
 
-import hashlib
-import io
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foxbench.jsonfile import write_atomically
+from foxbench.profile import figure
+from foxbench.profile.figure import ACCENT, INK, LIMIT, style
 from foxbench.profile.result import Phase
 from foxbench.text import plain
 
@@ -32,11 +27,6 @@ _WIDTH, _PICTURE, _ROW, _BELOW, _AROUND = 9.6, 2.1, 0.155, 0.48, 0.92
 #: Rows of labels above the picture, and a character's width as a share of it.
 _ROWS = 8
 _CHARACTER = 0.0094
-
-#: Stands for the colour of the text around the picture in SVG.
-_INK = "#0a0b0c"
-_ACCENT = "#3f6fe0"
-_LIMIT = "#d0453b"
 
 _UNITS = (("hours", 3600e9, 2 * 3600e9), ("minutes", 60e9, 2 * 60e9), ("seconds", 1e9, 0.0))
 
@@ -61,10 +51,7 @@ class _Label:
 
 
 def timeline_svg(table: Any, phases: Sequence[Phase], line_bytes: int | None, title: str) -> str:
-    """The picture as an ``<svg>`` element to stand in a page.
-
-    Text is text, colours follow the page's (``currentColor``), nothing outside is referred to, and
-    the same arguments give the same element, whose ids begin with a hash of them.
+    """The picture as an ``<svg>`` element to stand in a page, see :func:`figure.svg`.
 
     Parameters
     ----------
@@ -75,24 +62,8 @@ def timeline_svg(table: Any, phases: Sequence[Phase], line_bytes: int | None, ti
         A limit to draw, in bytes of resident set.
     title : str
     """
-    import matplotlib
-
-    salt = hashlib.sha256(repr((title, line_bytes, phases)).encode()).hexdigest()[:12]
-    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": salt, "font.family": "sans-serif"}
-    with matplotlib.rc_context(settings):
-        out = io.StringIO()
-        figure = _figure(table, phases, line_bytes, title)
-        metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
-        figure.savefig(out, format="svg", transparent=True, metadata=metadata)
-    svg = out.getvalue()
-    svg = svg[svg.index("<svg") :].strip()
-    svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>t{salt}-", svg)
-    svg = re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2)
-    # Its own rule for every element would hold for the whole page.
-    svg = re.sub(r"\s*<style.*?</style>", "", svg, flags=re.DOTALL)
-    svg = svg.replace("<svg", '<svg stroke-linejoin="round" stroke-linecap="butt"', 1)
-    return svg.replace(_INK, "currentColor")
+    key = (title, line_bytes, phases)
+    return figure.svg(lambda: _figure(table, phases, line_bytes, title), key)
 
 
 def write_png(
@@ -105,9 +76,7 @@ def write_png(
     EnvironmentFault
         The folder cannot be written to.
     """
-    out = io.BytesIO()
-    _figure(table, phases, line_bytes, title).savefig(out, format="png", dpi=144)
-    write_atomically(path, out.getvalue())
+    figure.write_png(lambda: _figure(table, phases, line_bytes, title), path)
 
 
 def _figure(table: Any, phases: Sequence[Phase], line_bytes: int | None, title: str) -> Any:
@@ -119,34 +88,34 @@ def _figure(table: Any, phases: Sequence[Phase], line_bytes: int | None, title: 
     labels = _layout(phases, end_ns)
     rows = 1 + max((label.row for label in labels), default=-1)
     height = _PICTURE + rows * _ROW + _AROUND
-    figure = Figure(figsize=(_WIDTH, height))
-    axes = figure.add_axes((0.075, _BELOW / height, 0.905, _PICTURE / height))
+    made = Figure(figsize=(_WIDTH, height))
+    axes = made.add_axes((0.075, _BELOW / height, 0.905, _PICTURE / height))
     axes.set_xlim(0, end_ns / scale)
-    _ink(axes)
+    style(axes)
     for number, phase in enumerate(phases):
         begin, end = phase.begin_ns / scale, (phase.begin_ns + phase.wall_ns) / scale
-        axes.axvspan(begin, end, color=_INK, alpha=0.035 + 0.055 * (number % 2), linewidth=0)
+        axes.axvspan(begin, end, color=INK, alpha=0.035 + 0.055 * (number % 2), linewidth=0)
         peak = phase.peak_bytes / _MIB
-        axes.plot([begin, end], [peak, peak], color=_INK, linewidth=1.0)
+        axes.plot([begin, end], [peak, peak], color=INK, linewidth=1.0)
     at, low, high = samples.at_ns / scale, samples.low / _MIB, samples.high / _MIB
     if len(at):
         if (high > low).any():
-            axes.fill_between(at, low, high, color=_ACCENT, alpha=0.3, linewidth=0)
-        axes.plot(at, high, color=_ACCENT, linewidth=1.2, marker="." if len(at) == 1 else None)
+            axes.fill_between(at, low, high, color=ACCENT, alpha=0.3, linewidth=0)
+        axes.plot(at, high, color=ACCENT, linewidth=1.2, marker="." if len(at) == 1 else None)
     else:
         _note(axes, "no samples were kept")
     if line_bytes is not None:
         _limit(axes, line_bytes)
     axes.set_ylim(*_range(samples, phases, line_bytes))
     _labels(axes, labels, _ROW / _PICTURE)
-    axes.set_xlabel(unit, color=_INK)
-    axes.set_ylabel("resident, MiB", color=_INK)
+    axes.set_xlabel(unit, color=INK)
+    axes.set_ylabel("resident, MiB", color=INK)
     # Not mathtext: a name may hold what TeX takes for a formula.
     top = 1 - 0.08 / height
-    figure.text(
-        0.075, top, plain(title), color=_INK, fontsize=10, weight="bold", va="top", parse_math=False
+    made.text(
+        0.075, top, plain(title), color=INK, fontsize=10, weight="bold", va="top", parse_math=False
     )
-    return figure
+    return made
 
 
 def _envelope(table: Any) -> _Envelope:
@@ -175,13 +144,13 @@ def _range(
 
 
 def _limit(axes: Any, line_bytes: int) -> None:
-    axes.axhline(line_bytes / _MIB, color=_LIMIT, linewidth=1.2, linestyle=(0, (5, 3)))
+    axes.axhline(line_bytes / _MIB, color=LIMIT, linewidth=1.2, linestyle=(0, (5, 3)))
     axes.text(
         0.995,
         line_bytes / _MIB,
         f"limit {line_bytes / _MIB:,.1f}",
         transform=axes.get_yaxis_transform(),
-        color=_LIMIT,
+        color=LIMIT,
         fontsize=8,
         ha="right",
         va="bottom",
@@ -215,7 +184,7 @@ def _labels(axes: Any, labels: Sequence[_Label], row_height: float) -> None:
             [label.middle, label.middle],
             [1.0, height],
             transform=axes.transAxes,
-            color=_INK,
+            color=INK,
             alpha=0.35,
             linewidth=0.6,
             clip_on=False,
@@ -225,7 +194,7 @@ def _labels(axes: Any, labels: Sequence[_Label], row_height: float) -> None:
             height,
             label.text,
             transform=axes.transAxes,
-            color=_INK,
+            color=INK,
             fontsize=8,
             va="bottom",
             parse_math=False,
@@ -233,15 +202,4 @@ def _labels(axes: Any, labels: Sequence[_Label], row_height: float) -> None:
 
 
 def _note(axes: Any, text: str) -> None:
-    axes.text(0.5, 0.5, text, transform=axes.transAxes, color=_INK, ha="center", va="center")
-
-
-def _ink(axes: Any) -> None:
-    axes.tick_params(colors=_INK, labelsize=8)
-    axes.grid(axis="y", color=_INK, alpha=0.15, linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.yaxis.set_major_formatter(lambda value, _position: f"{value:,.0f}")
-    for side, spine in axes.spines.items():
-        spine.set_visible(side in ("left", "bottom"))
-        spine.set_color(_INK)
-        spine.set_alpha(0.5)
+    axes.text(0.5, 0.5, text, transform=axes.transAxes, color=INK, ha="center", va="center")
