@@ -47,6 +47,7 @@ COMMANDS: dict[str, Lazy] = {
     "profile": Lazy("foxbench.cli.profile:command", "Measure one training run, phase by phase."),
     "validate": Lazy("foxbench.cli.validate:command", "Say whether every model fits its budget."),
     "leak": Lazy("foxbench.cli.leak:command", "Say whether a training or any command leaks."),
+    "sweep": Lazy("foxbench.cli.sweep:command", "Measure a step over a grid of settings."),
     "fit": Lazy("foxbench.cli.fit:command", "Find the largest batch that fits a limit."),
     "bars": Lazy("foxbench.cli.bars:command", "Make, import and inspect files of minute bars."),
     "site": Lazy("foxbench.cli.site:command", "Read a published memory page in the terminal."),
