@@ -11,6 +11,21 @@ from typing import Any, Protocol, runtime_checkable
 from foxbench.models.data import MarketData
 
 
+class OwnTrainer(Protocol):
+    """What a trainer of one's own has to have: ``step``; see docs/own-trainer.md.
+
+    Built as ``Class(data, config, device)``: ``data`` a :class:`MarketData`, or a tuple of
+    :class:`foxbench.bars.schema.Bars` where the class says ``reads = "bars"``; ``config`` an
+    instance of the class's dataclass ``Config`` with the settings asked for, None without one;
+    ``device`` ``"cpu"`` or ``"cuda"``.
+
+    It may have ``steps_per_epoch()``, ``bytes()`` and ``evaluate()`` as :class:`Trainer` does.
+    """
+
+    def step(self) -> float | None:
+        """Do one training step and return its loss, or None."""
+
+
 class Config(Protocol):
     """A frozen dataclass of one model's settings."""
 

@@ -170,7 +170,9 @@ def _bars(profile: Profile) -> str:
     if not profile.n_bars:
         return ""
     parts = ", ".join(f"{root} {n:,}" for root, n in profile.n_bars.items())
-    return f" ({escape(parts)} bars after the features' warm-up)"
+    warm_up = any(phase.name == "features" for phase in profile.phases)
+    after = " after the features' warm-up" if warm_up else ""
+    return f" ({escape(parts)} bars{after})"
 
 
 def lines(profile: Profile) -> list[tuple[str, str]]:

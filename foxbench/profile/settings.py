@@ -60,8 +60,8 @@ def pairs(assignments: Sequence[str]) -> list[tuple[str, str]]:
     return list(found.items())
 
 
-def typed(subject: str, cls: type[Any], texts: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Values of the fields of the dataclass ``cls`` from their texts.
+def typed(subject: str, cls: type[Any], given: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Values of the fields of the dataclass ``cls`` from their texts, or from values as such.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def typed(subject: str, cls: type[Any], texts: Iterable[tuple[str, str]]) -> dic
     known = [f.name for f in dataclasses.fields(cls)]
     settings: dict[str, Any] = {}
     mismatches: list[str] = []
-    for key, value in texts:
+    for key, value in given:
         if key not in known:
             close = difflib.get_close_matches(key, known, n=1)
             guess = f", did you mean {close[0]!r}?" if close else ""
@@ -101,8 +101,9 @@ def _as_tuples(values: dict[str, Any]) -> dict[str, Any]:
     return {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
 
 
-def _convert(text: str, hint: Any) -> Any:
-    if typing.get_origin(hint) in (tuple, list):
-        parts = [part.strip() for part in text.split(",") if part.strip()]
+def _convert(value: Any, hint: Any) -> Any:
+    """From text, or from a value that a suite has in Python."""
+    if isinstance(value, str) and typing.get_origin(hint) in (tuple, list):
+        parts = [part.strip() for part in value.split(",") if part.strip()]
         return list(msgspec.convert(parts, hint, strict=False))
-    return msgspec.convert(text, hint, strict=False)
+    return msgspec.convert(value, hint, strict=False)
