@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from foxbench.cli import options
+
 
 @click.command()
 @click.argument("model")
@@ -23,42 +25,13 @@ import click
     metavar="NAME",
     help="What to make as large as possible, e.g. seq_len.  [default: batch; ppo minibatch]",
 )
-@click.option("--set", "assignments", metavar="KEY=VALUE", multiple=True, help="Change a setting.")
-@click.option(
-    "--with",
-    "more",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    help="A further instrument's bars (tft trains on several); may be repeated.",
-)
-@click.option("--max-bars", type=click.IntRange(min=1), help="Use the first bars only.")
-@click.option(
-    "--quiet-allocator/--no-quiet-allocator",
-    default=True,
-    show_default=True,
-    help="Give freed memory back at once; without it the same batch needs more.",
-)
-@click.option(
-    "--timeout",
-    "timeout_s",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="End each training after so long.",
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("foxbench-runs"),
-    show_default=True,
-    help="Where each search gets a new folder.",
-)
-@click.option(
-    "--json",
-    "json_path",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write the result there too; - for stdout, and the table then goes to stderr.",
-)
+@options.settings
+@options.further_files
+@options.max_bars
+@options.quiet_allocator
+@options.timeout
+@options.out
+@options.json_file
 def command(
     model: str,
     file: Path | None,

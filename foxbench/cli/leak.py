@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from foxbench.cli import options
+
 _KEY = "foxbench.leak.command"
 
 
@@ -35,15 +37,9 @@ class _Split(click.Command):
     metavar="SECONDS",
     help="Train for so long instead; of a command: end it with SIGTERM after so long.",
 )
-@click.option("--max-bars", type=click.IntRange(min=1), help="Use the first bars only.")
-@click.option(
-    "--with",
-    "more",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    help="A further instrument's bars (tft trains on several); may be repeated.",
-)
-@click.option("--set", "assignments", metavar="KEY=VALUE", multiple=True, help="Change a setting.")
+@options.max_bars
+@options.further_files
+@options.settings
 @click.option(
     "--device", type=click.Choice(["cpu", "cuda"]), help="What to train on.  [default: cpu]"
 )
@@ -52,27 +48,9 @@ class _Split(click.Command):
     metavar="SIZE",
     help='What it may take, such as "4 GiB": says when a leak gets there.',
 )
-@click.option(
-    "--timeout",
-    "timeout_s",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="End the run after so long; what was read until then is judged.",
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("foxbench-runs"),
-    show_default=True,
-    help="Where each run gets a new folder.",
-)
-@click.option(
-    "--json",
-    "json_path",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write the result there too; - for stdout, and everything else then goes to stderr.",
-)
+@options.timeout
+@options.out
+@options.json_file
 @click.pass_context
 def command(
     ctx: click.Context,

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from foxbench.cli import options
+
 
 @click.command()
 @click.argument("models", metavar="MODEL[,MODEL...]")
@@ -18,7 +20,7 @@ import click
     help="Cut each epoch after so many steps.  [default: dqn 500, ppo 3, mamba2 8, tft 40, "
     "module:Class 100]",
 )
-@click.option("--max-bars", type=click.IntRange(min=1), help="Use the first bars only.")
+@options.max_bars
 @click.option(
     "--preset",
     type=click.Choice(["quick", "realistic", "full"]),
@@ -32,56 +34,22 @@ import click
     metavar="SECONDS",
     help="Train for so long, whatever the epochs.",
 )
-@click.option(
-    "--with",
-    "more",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    help="A further instrument's bars (tft trains on several); may be repeated.",
-)
+@options.further_files
 @click.option(
     "--also",
     type=click.Path(path_type=Path),
     multiple=True,
     help="Another file to profile every MODEL on; may be repeated.",
 )
-@click.option("--set", "assignments", metavar="KEY=VALUE", multiple=True, help="Change a setting.")
-@click.option(
-    "--device",
-    type=click.Choice(["cpu", "cuda"]),
-    default="cpu",
-    show_default=True,
-    help="What to train on.",
-)
-@click.option(
-    "--limit",
-    metavar="SIZE",
-    help='Train under a real limit of memory, such as "512 MiB": a control group of its own, '
-    "else RLIMIT_DATA.",
-)
+@options.settings
+@options.device
+@options.limit
 @click.option(
     "--hz", type=click.FloatRange(100, 10_000), default=1000.0, show_default=True, help="Sampling."
 )
-@click.option(
-    "--quiet-allocator/--no-quiet-allocator",
-    default=True,
-    show_default=True,
-    help="Give freed memory back at once: repeatable peaks for more CPU time.",
-)
-@click.option(
-    "--timeout",
-    "timeout_s",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="End each run after so long.",
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("foxbench-runs"),
-    show_default=True,
-    help="Where each run gets a new folder.",
-)
+@options.quiet_allocator
+@options.timeout
+@options.out
 @click.option(
     "--json",
     "json_path",
@@ -140,9 +108,7 @@ def command(
     from foxbench.profile import plan, report, several
     from foxbench.sizes import parse_bytes
 
-    names = tuple(dict.fromkeys(filter(None, (name.strip() for name in models.split(",")))))
-    if not names:
-        raise click.UsageError("MODEL names no model.")
+    names = options.names(models, "MODEL")
     to_stdout = json_path is not None and str(json_path) == "-"
     for path in (json_path, html_path):
         if path is not None and not (path is json_path and to_stdout):

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-_PATH = click.Path(path_type=Path)
+from foxbench.cli import options
 
 
 @click.command()
 @click.argument("models", metavar="MODEL[,MODEL...]")
-@click.argument("file", type=_PATH)
+@click.argument("file", type=options.PATH)
 @click.option(
     "--set",
     "texts",
@@ -25,50 +25,23 @@ _PATH = click.Path(path_type=Path)
     type=click.IntRange(min=2),
     help="Training steps of each point.  [default: 12; ppo 9]",
 )
-@click.option("--max-bars", type=click.IntRange(min=1), help="Use the first bars only.")
+@options.max_bars
+@options.further_files
+@options.device
+@options.limit
+@options.quiet_allocator
+@options.timeout
+@options.out
 @click.option(
-    "--with",
-    "more",
-    type=_PATH,
-    multiple=True,
-    help="A further instrument's bars (tft trains on several); may be repeated.",
+    "--csv", "csv_path", type=options.PATH, metavar="FILE", help="Write the table there too."
 )
 @click.option(
-    "--device",
-    type=click.Choice(["cpu", "cuda"]),
-    default="cpu",
-    show_default=True,
-    help="What to train on.",
+    "--parquet", "parquet_path", type=options.PATH, metavar="FILE", help="The same as Parquet."
 )
 @click.option(
-    "--limit",
-    metavar="SIZE",
-    help='Train each point under a real limit of memory, such as "512 MiB".',
+    "--html", "html_path", type=options.PATH, metavar="FILE", help="The page with its plot."
 )
-@click.option(
-    "--quiet-allocator/--no-quiet-allocator",
-    default=True,
-    show_default=True,
-    help="Give freed memory back at once: repeatable peaks for more CPU time.",
-)
-@click.option(
-    "--timeout",
-    "timeout_s",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="End each training after so long.",
-)
-@click.option(
-    "--out",
-    type=_PATH,
-    default=Path("foxbench-runs"),
-    show_default=True,
-    help="Where each sweep gets a new folder.",
-)
-@click.option("--csv", "csv_path", type=_PATH, metavar="FILE", help="Write the table there too.")
-@click.option("--parquet", "parquet_path", type=_PATH, metavar="FILE", help="The same as Parquet.")
-@click.option("--html", "html_path", type=_PATH, metavar="FILE", help="The page with its plot.")
-@click.option("--json", "json_path", type=_PATH, metavar="FILE", help="The figures as JSON.")
+@click.option("--json", "json_path", type=options.PATH, metavar="FILE", help="The figures as JSON.")
 def command(
     models: str,
     file: Path,
@@ -105,9 +78,7 @@ def command(
     from foxbench.sweep import grid, keep, report, trainings
     from foxbench.sweep.result import exit_code
 
-    names = tuple(dict.fromkeys(filter(None, (name.strip() for name in models.split(",")))))
-    if not names:
-        raise click.UsageError("MODEL names no model.")
+    names = options.names(models, "MODEL")
     asked = {"csv": csv_path, "parquet": parquet_path, "html": html_path, "json": json_path}
     further = {name: path for name, path in asked.items() if path is not None}
     for path in further.values():

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from foxbench.cli import options
+
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path), required=False)
@@ -23,13 +25,7 @@ import click
 )
 @click.option("--epochs", type=click.IntRange(min=1), help="In place of the preset's.")
 @click.option("--max-bars", type=click.IntRange(min=1), help="In place of the preset's.")
-@click.option(
-    "--with",
-    "more",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    help="A further instrument's bars (tft trains on several); may be repeated.",
-)
+@options.further_files
 @click.option(
     "--budgets",
     "budgets_path",
@@ -44,31 +40,10 @@ import click
     show_default=True,
     help="Whose memory: host trains on the CPU.",
 )
-@click.option(
-    "--quiet-allocator/--no-quiet-allocator",
-    default=True,
-    show_default=True,
-    help="Give freed memory back at once: repeatable peaks for more CPU time.",
-)
-@click.option(
-    "--limit",
-    metavar="SIZE",
-    help='Train each model under a real limit of memory, such as "512 MiB".',
-)
-@click.option(
-    "--timeout",
-    "timeout_s",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="End each model's training after so long.",
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("foxbench-runs"),
-    show_default=True,
-    help="Where each validation gets a new folder.",
-)
+@options.quiet_allocator
+@options.limit
+@options.timeout
+@options.out
 @click.option(
     "--json",
     "json_path",
@@ -137,9 +112,7 @@ def command(
         raise click.UsageError("--with goes with FILE; without it synthetic bars are made.")
     asked = {"--json": json_path, "--markdown": markdown_path, "--html": html_path}
     targets = deliver.targets(asked)
-    names = tuple(filter(None, (name.strip() for name in (models or "").split(","))))
-    if models is not None and not names:
-        raise click.UsageError("--models names no model.")
+    names = options.names(models, "--models")
     wishes = validation.Wishes(
         models=names,
         files=(file, *more) if file is not None else (),

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
+import cli_process
 import pytest
 
 from foxbench.bars import parquet
@@ -39,21 +37,9 @@ def folder(tmp_path_factory):
     return made
 
 
-def foxbench(folder, command, *arguments):
-    code = (
-        "import sys; sys.path[:] = [p for p in sys.path if p]; "
-        "from foxbench.cli.main import main; sys.exit(main())"
-    )
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(
-        [sys.executable, "-c", code, command, *map(str, arguments)],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    return done.returncode, done.stdout + done.stderr
+def foxbench(folder, *words):
+    code, out, err = cli_process.foxbench(folder, *words)
+    return code, out + err
 
 
 def test_it_is_profiled_with_its_settings_its_parts_and_what_it_says_of_itself(folder):

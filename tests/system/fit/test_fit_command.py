@@ -1,12 +1,10 @@
 """``foxbench fit`` with real trainings under a real limit."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from cli_process import foxbench
 
 from foxbench.bars import parquet
 from foxbench.bars.synthetic import synthetic
@@ -14,7 +12,6 @@ from foxbench.fit import result
 from foxbench.profile import limit, plan, runner
 from foxbench.profile import result as profile_result
 
-ROOT = Path(__file__).resolve().parents[3]
 MIB = 2**20
 
 TRAINERS = '''
@@ -54,20 +51,7 @@ def folder(tmp_path):
 
 
 def fit(folder, *arguments):
-    code = (
-        "import sys; sys.path[:] = [p for p in sys.path if p]; "
-        "from foxbench.cli.main import main; sys.exit(main())"
-    )
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(
-        [sys.executable, "-c", code, "fit", *map(str, arguments)],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=500,
-    )
-    return done.returncode, done.stdout, done.stderr
+    return foxbench(folder, "fit", *arguments)
 
 
 def status_of(model, bars_file, folder, assignments, limit_bytes):

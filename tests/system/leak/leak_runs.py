@@ -1,42 +1,20 @@
 """Starts ``foxbench leak`` as users do, and reads what it left behind."""
 
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import cli_process
+
 from foxbench.leak import result
-
-ROOT = Path(__file__).resolve().parents[3]
-PYTHONPATH = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-
-#: As the installed command does it: the current folder is not on the search path.
-COMMAND = (
-    "import sys; sys.path[:] = [p for p in sys.path if p]; "
-    "from foxbench.cli.main import main; sys.exit(main())"
-)
 
 
 def start(folder, *arguments):
-    return subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "leak", *map(str, arguments)],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": PYTHONPATH},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # A shell that runs the tests in the background has them ignore Ctrl-C.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    return cli_process.start(folder, "leak", *arguments)
 
 
 def leak(folder, *arguments):
     """Exit code, stdout and stderr."""
-    process = start(folder, *arguments)
-    out, err = process.communicate(timeout=300)
-    return process.returncode, out, err
+    return cli_process.foxbench(folder, "leak", *arguments)
 
 
 class Run(NamedTuple):

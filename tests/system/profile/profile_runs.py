@@ -1,11 +1,10 @@
 """Starts ``foxbench profile`` as users do, and reads what it left behind."""
 
 import os
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
+
+import cli_process
 
 from foxbench.profile import result
 
@@ -28,31 +27,13 @@ def environment(**changes):
     return {**os.environ, "PYTHONPATH": PYTHONPATH, **changes}
 
 
-#: As the installed command does it: the current folder is not on the search path.
-COMMAND = (
-    "import sys; sys.path[:] = [p for p in sys.path if p]; "
-    "from foxbench.cli.main import main; sys.exit(main())"
-)
-
-
 def start(folder, *arguments, **options):
-    command = [sys.executable, "-c", COMMAND, "profile", *map(str, arguments)]
-    return subprocess.Popen(
-        command,
-        cwd=folder,
-        env=environment(**options),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # A shell that runs the tests in the background has them ignore Ctrl-C.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    return cli_process.start(folder, "profile", *arguments, **options)
 
 
 def foxbench(folder, *arguments, **options):
-    process = start(folder, *arguments, **options)
-    out, err = process.communicate(timeout=300)
-    return process.returncode, out, err
+    """Exit code, stdout and stderr."""
+    return cli_process.foxbench(folder, "profile", *arguments, **options)
 
 
 def saved(folder):

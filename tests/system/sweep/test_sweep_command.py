@@ -1,21 +1,17 @@
 """``foxbench sweep`` with real trainings."""
 
 import csv
-import os
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from cli_process import foxbench, start
 
 from foxbench.bars import parquet
 from foxbench.bars.synthetic import synthetic
 from foxbench.sweep import result
 
-ROOT = Path(__file__).resolve().parents[3]
 KIB, MIB = 2**10, 2**20
 ROW = 64 * KIB
 
@@ -64,28 +60,8 @@ def folder(tmp_path):
     return tmp_path
 
 
-def start(folder, *arguments):
-    code = (
-        "import sys; sys.path[:] = [p for p in sys.path if p]; "
-        "from foxbench.cli.main import main; sys.exit(main())"
-    )
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    return subprocess.Popen(
-        [sys.executable, "-c", code, "sweep", *map(str, arguments)],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # A shell that runs the tests in the background has them ignore Ctrl-C.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-
-
 def sweep(folder, *arguments):
-    process = start(folder, *arguments)
-    out, err = process.communicate(timeout=300)
-    return process.returncode, out, err
+    return foxbench(folder, "sweep", *arguments)
 
 
 def test_each_points_step_peak_is_what_its_settings_take_and_a_failed_one_stays_in(
@@ -137,7 +113,9 @@ def test_a_registered_models_settings_reach_its_trainings_beside_their_arithmeti
     small, large, unfit = result.read(folder / "s.json").rows
     assert large.step_peak_bytes > 2 * small.step_peak_bytes
     for row in (small, large):
-        assert abs(row.step_peak_bytes - row.analytic_step_peak_bytes) < 512 * KIB
+        # Holes that building left in the heap may add up to 1.5 MiB, see docs/account.md.
+        rest = row.step_peak_bytes - row.analytic_step_peak_bytes
+        assert -512 * KIB < rest < 2 * MIB
     assert (unfit.status, unfit.run) == ("failed", None)
     assert "batch 9999 > warmup 2048" in unfit.error
 
@@ -152,7 +130,13 @@ def test_a_point_over_a_real_limit_is_oom(folder, bars_file):
 
 def test_an_interrupt_keeps_the_points_that_were_measured(folder, bars_file):
     process = start(
-        folder, "mine:Rows", bars_file, "--set=rows=32,33,34", "--set=slow_s=0.0;0.5", "--steps=20"
+        folder,
+        "sweep",
+        "mine:Rows",
+        bars_file,
+        "--set=rows=32,33,34",
+        "--set=slow_s=0.0;0.5",
+        "--steps=20",
     )
     for _ in range(600):
         if any(folder.glob("foxbench-runs/*-sweep/sweep.json")):

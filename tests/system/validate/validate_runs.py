@@ -1,39 +1,19 @@
 """Starts ``foxbench validate`` as users do."""
 
-import os
-import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
+
+import cli_process
 
 from foxbench.budget import result
 
-ROOT = Path(__file__).resolve().parents[3]
 MIB = 2**20
 
 #: What a step of ``my_trainers`` takes and gives back.
 STEP_BYTES = 24 * MIB
 
-#: As the installed command does it: the current folder is not on the search path.
-COMMAND = (
-    "import sys; sys.path[:] = [p for p in sys.path if p]; "
-    "from foxbench.cli.main import main; sys.exit(main())"
-)
-
 
 def start(folder, *arguments, **environment):
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    return subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "validate", *map(str, arguments)],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # A shell that runs the tests in the background has them ignore Ctrl-C.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    return cli_process.start(folder, "validate", *arguments, **environment)
 
 
 def validate(folder, *arguments, **environment):

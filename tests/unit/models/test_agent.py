@@ -79,17 +79,39 @@ def test_its_profit_is_what_its_positions_earned_less_what_their_changes_cost(ba
     }
 
 
-def test_no_decision_depends_on_a_bar_that_has_not_come(bars):
-    known = agent(bars).first + STEPS
-    later = slice(known, None)
-    changed = {
-        name: np.where(np.arange(len(bars)) >= known, getattr(bars, name) * 2, getattr(bars, name))
-        for name in ("open", "high", "low", "close")
-    }
-    other = dataclasses.replace(bars, **changed)
-    assert not np.array_equal(other.close[later], bars.close[later])
-    for policy in ("dqn", "mamba2"):
-        assert run(agent(bars, policy), STEPS) == run(agent(other, policy), STEPS)
+def inputs(trader, steps):
+    """What the policy is given at each of ``steps`` bars."""
+    seen, decide = [], trader.policy.decide
+
+    def watched(raw, ts_ns, held):
+        seen.append((raw.clone(), ts_ns, held))
+        return decide(raw, ts_ns, held)
+
+    trader.policy.decide = watched
+    run(trader, steps)
+    return seen
+
+
+def same(one, other):
+    return torch.equal(one[0], other[0]) and one[1:] == other[1:]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_no_decision_is_given_anything_of_a_bar_that_has_not_come(bars, policy):
+    trader = agent(bars, policy)
+    come = trader.first + 10
+    doubled = np.where(np.arange(len(bars)) >= come, 2, 1)
+    prices = ("open", "high", "low", "close")
+    changed = {name: getattr(bars, name) * doubled for name in prices}
+    other = agent(dataclasses.replace(bars, **changed), policy)
+    # Weights, scales and statics are of the bars before as well.
+    held, other_held = (
+        [*one.policy.net.state_dict().values(), *one.policy.tensors()] for one in (trader, other)
+    )
+    assert all(map(torch.equal, held, other_held))
+    given, other_given = inputs(trader, 11), inputs(other, 11)
+    assert all(map(same, given[:10], other_given[:10]))
+    assert not same(given[10], other_given[10])
 
 
 def test_the_first_live_bar_is_the_first_that_no_model_trains_on(bars):
