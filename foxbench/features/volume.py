@@ -80,8 +80,10 @@ def _session_vwap_distance(f: Frame) -> Array:
         # Relative to the session's first bar, to keep the sums small.
         tp = p[rows] - p[start] + (np.log(typical) - np.log(close))
         v = bars.volume[rows].astype(np.float64)
-        volume = np.cumsum(v)
-        distance = np.where(volume > 0, tp - div(np.cumsum(v * tp), volume), 0.0)
-        own = max(start, f.first)
-        out[own - f.first : end - f.first] = distance[own - start :]
+        own = slice(max(start, f.first) - start, None)
+        # Only the own rows from here on: numpy keeps freed blocks below 1 KiB by their size, and
+        # masks over a session, one row longer every minute, would fill it with 1 MB by the evening.
+        volume, paid = np.cumsum(v)[own], np.cumsum(v * tp)[own]
+        distance = np.where(volume > 0, tp[own] - div(paid, volume), 0.0)
+        out[max(start, f.first) - f.first : end - f.first] = distance
     return out

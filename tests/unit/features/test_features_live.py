@@ -1,5 +1,7 @@
 """One bar at a time gives the rows of the whole series, from a bounded past."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -144,6 +146,46 @@ def test_what_is_kept_does_not_grow(month):
         live.push(month[t : t + 1])
     assert (live.nbytes, len(live._carried)) == (size, means)
     assert size < 2 * HISTORY_BARS * 80 + 10_000
+
+
+#: glibc's heap in use after bars 150 and 650 of one session.
+SESSION_HEAP = """
+import ctypes, gc
+from foxbench.bars.synthetic import synthetic
+from foxbench.features.live import LiveFeatures
+
+class Mallinfo2(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in (
+        "arena", "ordblks", "smblks", "hblks", "hblkhd",
+        "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")]
+
+mallinfo2 = ctypes.CDLL(None).mallinfo2
+mallinfo2.restype = Mallinfo2
+
+def heap_bytes():
+    gc.collect()
+    found = mallinfo2()
+    return found.uordblks + found.hblkhd
+
+bars = synthetic("ES", days=5, start="2025-06-02", seed=5)
+first = 3 * 1380
+live = LiveFeatures(bars[:first])
+assert live.market.starts[-1] < len(live.market.bars)
+heap = []
+for i in range(650):
+    live.push(bars[first + i : first + i + 1])
+    if i in (149, 649):
+        heap.append(heap_bytes())
+print(len(set(live.market.date[-650:].tolist())), heap[1] - heap[0])
+"""
+
+
+def test_a_session_that_gets_longer_fills_no_cache_of_numpys():
+    # Of masks over the session so far, two a bar, numpy kept 350 kB by then.
+    out = subprocess.check_output([sys.executable, "-c", SESSION_HEAP], text=True)
+    sessions, rise_bytes = map(int, out.split())
+    assert sessions == 1
+    assert rise_bytes < 64 * 1024
 
 
 def test_a_bar_that_is_no_later_than_the_last_is_refused(month):
