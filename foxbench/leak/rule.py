@@ -6,7 +6,7 @@ than the mean: a single step and a warm-up that saturates rise in some quarters 
 Theil-Sen slope is surely above a threshold.
 
 Where the numbers come from: simulations of spikes, noise, random walks, warm-ups, steps and quiet
-leaks, and 40 real training loops, with and without planted leaks; see docs/leak.md.
+leaks, and real training loops with and without planted leaks; see docs/leak.md.
 """
 
 from __future__ import annotations

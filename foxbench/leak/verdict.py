@@ -20,12 +20,14 @@ from foxbench.leak.statistics import confidence
 
 VERDICTS = ("leak", "clean", "fragmentation", "suspect", "not_measured")
 
-#: Least rise that counts.  Clean loops of the four models stay below 170 bytes a step.
+#: Least rise that counts.  Clean loops of the four models surely rise by 253 bytes a step at most,
+#: those of 60 steps; the longer the fewer, see docs/leak.md.
 BYTES_PER_STEP = 512
 BLOCKS_PER_STEP = 8
 
-#: The resident set of a clean loop rises too, by up to 1 KB a step for some hundred steps.  Beside
-#: a heap that is known to stand a page a step is told; alone it must be sixteen.
+#: The resident set of a clean loop rises too, by up to 28 KB a step over some hundred steps, though
+#: seldom in every quarter.  Beside a heap that is known to stand a page a step is told; alone it
+#: must be sixteen.
 RSS_BESIDE_BYTES_PER_STEP = 4 * 1024
 RSS_ALONE_BYTES_PER_STEP = 64 * 1024
 
