@@ -122,12 +122,16 @@ class _Registered:
     ) -> None:
         self._model, self._data = model, data
         self._has_account = model in accounts.names()
+        # An inference has its model's config, and settings that move along in the same way.
+        same = registry.entry(model).config
+        models = (name for name in accounts.names() if registry.entry(name).config == same)
+        self._moves = next(models, None)
         if setting is None:
             setting = accounts.size_setting(model)
         self.setting = setting
         self._config = cast(Any, settings.config(model, settings.parse(model, given)))
         known = getattr(self._config, setting, None)
-        if known is None and setting == "micro" and self._has_account:
+        if known is None and setting == "micro" and self._moves is not None:
             known = self._config.batch  # what it stands for where nothing is said
         if not isinstance(known, int):
             raise UsageError(f"{model} has no whole-number setting {setting!r}")
@@ -158,8 +162,8 @@ class _Registered:
 
     def _sized(self, value: int) -> _Sized:
         config: Any
-        if self._has_account:
-            config = accounts.resized(self._model, self._config, value, self.setting)
+        if self._moves is not None:
+            config = accounts.resized(self._moves, self._config, value, self.setting)
         else:
             config = dataclasses.replace(self._config, **{self.setting: value})
         return _Sized(getattr(config, self.setting), config)

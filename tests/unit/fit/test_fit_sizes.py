@@ -81,3 +81,11 @@ def test_a_setting_that_is_no_size_is_refused(bars, model, setting):
 def test_a_model_without_an_account_needs_its_setting_named(bars):
     with pytest.raises(UsageError, match="account"):
         of("dqn-infer", bars)
+
+
+def test_an_inference_is_sized_by_a_setting_that_moves_as_its_models_does(bars):
+    made = of("mamba2-infer", bars, setting="seq_len")
+    assert (made.smallest, made.round_down(1000), made.start) == (1, 992, 256)
+    assert made.analytic(512) is None
+    config = settings.config("mamba2-infer", settings.parse("mamba2-infer", made.assignments(992)))
+    config.check(outline((bars,), None))
