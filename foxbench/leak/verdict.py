@@ -25,7 +25,7 @@ VERDICTS = ("leak", "clean", "fragmentation", "suspect", "not_measured")
 BYTES_PER_STEP = 512
 BLOCKS_PER_STEP = 8
 
-#: The resident set of a clean loop rises too, by up to 28 KB a step over some hundred steps, though
+#: The resident set of a clean loop rises too, by up to 36 KB a step over some hundred steps, though
 #: seldom in every quarter.  Beside a heap that is known to stand a page a step is told; alone it
 #: must be sixteen.
 RSS_BESIDE_BYTES_PER_STEP = 4 * 1024
