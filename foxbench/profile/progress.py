@@ -25,7 +25,8 @@ class TrainingProgress:
 
     def __init__(self, out: Console) -> None:
         self._out = out
-        self._bar = _bar(out) if out.is_terminal else None
+        drawn = out.is_terminal and not out.is_dumb_terminal  # TERM=dumb cannot redraw a line
+        self._bar = _bar(out) if drawn else None
         self._task: TaskID | None = None
         self._rss_bytes: int | None = None
         self._loss: float | None = None

@@ -73,9 +73,9 @@ def test_a_larger_size_never_needs_less_and_the_config_stays_valid(
     data, config = outline(), registry.config(model)
     small = account(model, resized(model, config, value), data)
     large = account(model, resized(model, config, value + more), data)
-    # The rollout's length follows PPO's minibatch, so that its own part may shrink a little.
-    slack = 0.98 if model == "ppo" else 1.0
-    assert large.step_peak_bytes >= slack * small.step_peak_bytes
+    # PPO's rollout follows its minibatch, so that its own part may shrink a little; and a block
+    # that passes 64 KiB leaves the heap, with the holes that it made there.
+    assert large.step_peak_bytes >= 0.98 * small.step_peak_bytes
     assert large.activations_bytes > small.activations_bytes
 
 

@@ -81,8 +81,24 @@ def test_before_the_first_warm_step_nobody_knows_the_time_left(clock):
         assert listen.left_s(1) is None
 
 
+def terminal(kind):
+    return Console(
+        file=io.StringIO(), width=118, height=25, force_terminal=True, _environ={"TERM": kind}
+    )
+
+
+def test_a_terminal_that_cannot_redraw_gets_lines_as_a_pipe_does(clock):
+    console = terminal("dumb")
+    with TrainingProgress(console) as listen:
+        listen(plan(1001))
+        listen({"kind": "begin", "name": "step"})
+        clock.now += 31.0
+        listen(step(2))
+    assert "step 2 of 1,001" in said(console)
+
+
 def test_on_a_terminal_the_resident_set_at_the_moment_is_in_the_bar(clock):
-    console = Console(file=io.StringIO(), width=118, force_terminal=True)
+    console = terminal("xterm-256color")
     with TrainingProgress(console) as listen:
         listen({"kind": "begin", "name": "features"})
         listen({"kind": "rss", "rss_bytes": 321 * MIB})
