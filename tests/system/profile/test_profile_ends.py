@@ -48,7 +48,7 @@ def test_a_training_killed_by_a_signal_keeps_what_was_measured(
     assert profile.peak_bytes is None
     assert name in out
     # The samples died with the process that held them, and the report names no such file.
-    assert "/{profile.json,log.jsonl,output.txt}" in out
+    assert "/{profile.json,profile.html,log.jsonl,output.txt}" in out
 
 
 @pytest.mark.parametrize("trainer", ["LeavesEarly", "CallsExit"])
