@@ -13,6 +13,8 @@ Five lines give ``time_step``, ``peakmem_step``, ``steppeak_step`` and ``steppea
 from __future__ import annotations
 
 import abc
+import inspect
+from pathlib import Path
 from typing import Any
 
 from foxbench.suite import StepSuite
@@ -31,7 +33,8 @@ class TrainerSuite(StepSuite):
     settings : dict
         Further settings, e.g. ``{"window": 30}``.
     files : tuple of str
-        Bars in parquet, one file an instrument; empty for synthetic ones.
+        Bars in parquet, one file an instrument; empty for synthetic ones.  Relative names lie
+        beside the file of the benchmark: asv runs it in a folder of its own.
     roots : tuple of str
         Instruments of the synthetic bars.
     days : int
@@ -56,9 +59,10 @@ class TrainerSuite(StepSuite):
 
         given = dict(zip(self.param_names, params, strict=True))
         device = given.pop("device", "cpu")
+        folder = Path(inspect.getfile(type(self))).parent if self.files else Path()
         spec = Spec(
             model=self.trainer,
-            files=self.files,
+            files=tuple(str(folder / name) for name in self.files),
             epochs=1,
             steps_per_epoch=2,
             max_bars=None,
