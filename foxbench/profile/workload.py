@@ -80,8 +80,20 @@ def load_bars(spec: Spec) -> list[Bars]:
 
 
 def reads_bars(cls: Any) -> bool:
-    """Whether the workload takes raw bars (``reads = "bars"``) and makes its own features."""
-    return getattr(cls, "reads", "market") == "bars"
+    """Whether the workload takes raw bars (``reads = "bars"``) and makes its own features.
+
+    Raises
+    ------
+    UsageError
+        ``reads`` is neither ``"bars"`` nor ``"market"``.
+    """
+    reads = getattr(cls, "reads", "market")
+    if reads not in ("bars", "market"):
+        raise UsageError(
+            f"{cls.__name__}.reads is {reads!r}",
+            'write reads = "bars", or leave it out for features',
+        )
+    return bool(reads == "bars")
 
 
 def market(loaded: list[Bars]) -> MarketData:

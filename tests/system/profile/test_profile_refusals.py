@@ -59,6 +59,7 @@ except ConfigError as error:
         (["my_trainers:Gone", "BARS"], "Gone"),
         (["no_such_module:Trainer", "BARS"], "no_such_module"),
         (["my_trainers:NoStep", "BARS"], "step()"),
+        (["my_trainers:Misreads", "BARS"], "Misreads.reads is 'bar'"),
         (["dqn", "noise.parquet"], "noise.parquet"),
         (["dqn", "BARS", "--max-bars=400"], "512"),
     ],

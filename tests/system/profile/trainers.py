@@ -117,6 +117,10 @@ class Prints(Plain):
         print("a line of the trainer's own", flush=True)
 
 
+class Misreads(Plain):
+    reads = "bar"
+
+
 class NoStep:
     def __init__(self, data, config, device):
         pass
